@@ -33,7 +33,7 @@ demo: $(CORE)
 $(WEIGHTS): | $(DEV)
 	@XDG_CACHE_HOME=$(CACHE) $(BIN)/polyclinic models install smollm2 >/dev/null && touch $@ || echo "The tests of the local model will be skipped." >&2
 
-# The tests of less than half a second, with fewer examples: under a minute on two cores, and something of every room.
+# The tests of less than a quarter of a second, with fewer examples, and something of every room.
 quick: $(DEV)
 	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal -m 'not slow' --hypothesis-profile=quick
 

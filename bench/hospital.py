@@ -172,14 +172,14 @@ def rules(hospital, visits):
         print(
             f"rules, {visits:,} visits with traces, on disk, {workers} worker{'s' * (workers > 1)}: "
             f"{came.wall_seconds:.1f} s (allowed with two: {SECONDS_ALLOWED:g} s), {1000 * cpu / visits:.1f} ms of CPU "
-            f"a visit, {came.run.days:.0f} days, {sum(s.admitted.values())} admitted, memory of this process at the "
+            f"a visit, {came.run.days:.0f} days, {sum(s['admitted'].values())} admitted, memory of this process at the "
             f"peak {memory():.0f} MiB (allowed: {MIB_ALLOWED}), {size:.0f} MiB on disk",
             flush=True,
         )
     print(f"  {len(hashes)} log hash of 2 runs" + ("" if len(hashes) == 1 else ": NOT THE SAME HISTORY"))
     print(
-        f"  seen {s.seen}, left {s.left}, failed {s.failed}; triage {s.triage.percent:.1f} % right, "
-        f"diagnosis {s.diagnosis.percent:.1f} %, treatment {s.treatment.percent:.1f} %"
+        f"  seen {s['seen']}, left {s['left']}, failed {s['failed']}; triage {s['triage']['percent']:.1f} % right, "
+        f"diagnosis {s['diagnosis']['percent']:.1f} %, treatment {s['treatment']['percent']:.1f} %"
     )
 
 
@@ -365,7 +365,7 @@ def told(came, visits, how, wanted, least):
         f"{came.calls:,} calls, {came.wall_seconds:.1f} s; at best {ideal:.1f} s "
         f"(all calls {filled:.1f} s, the longest chain {least.chain:.1f} s): "
         f"{100 * ideal / came.wall_seconds:.0f} % of the ideal{wanted}; "
-        f"{came.run.days:.0f} days, failed {came.run.summary.failed}",
+        f"{came.run.days:.0f} days, failed {came.run.summary['failed']}",
         flush=True,
     )
 

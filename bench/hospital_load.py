@@ -38,7 +38,7 @@ def measure(hospital, factor, days, seed):
     ways = Ways()
     came = asyncio.run(run_hospital(configuration, watching=ways, on="local:2")).run
     summary = came.summary
-    busy = utilisation(summary.work, {one.id: str(one.job) for one in hospital.staff.values()})
+    busy = utilisation(summary["work"], {one.id: str(one.job) for one in hospital.staff.values()})
     low, high = BUSY_WANTED
     shares = ", ".join(f"{job} {percent:.0f} %" for job, percent in busy.items())
     wanted = f"; wanted of doctors: {low} to {high} %" if factor == 1 else ""
@@ -46,12 +46,12 @@ def measure(hospital, factor, days, seed):
     for name, by in (("for the nurse", "judged"), ("by the index", "right")):
         print(f"  {name}: {'; '.join(ways.told(by, acuity, WITHIN[factor]) for acuity in Acuity)}")
     print(f"  {ways.late(WITHIN[factor])}")
-    waits = [of_department for of_department in summary.waits.values() if of_department.n]
-    unseen = ", ".join(f"{n} {why}" for why, n in summary.left.items())
-    print(f"  p90 above 0 in {sum(one.p90 > 0 for one in waits)} of {len(waits)} departments; left unseen: {unseen}")
-    admitted = 100 * sum(summary.admitted.values()) / summary.arrived
-    beds = ", ".join(f"{area} {bed.mean:.0f}, at most {bed.most}" for area, bed in summary.beds.items())
-    print(f"  admitted {admitted:.0f} % of visits, died {summary.died}; in beds on the mean: {beds}", flush=True)
+    waits = [of_department for of_department in summary["waits"].values() if of_department["n"]]
+    unseen = ", ".join(f"{n} {why}" for why, n in summary["left"].items())
+    print(f"  p90 above 0 in {sum(one['p90'] > 0 for one in waits)} of {len(waits)} departments; left unseen: {unseen}")
+    admitted = 100 * sum(summary["admitted"].values()) / summary["arrived"]
+    beds = ", ".join(f"{area} {bed['mean']:.0f}, at most {bed['most']}" for area, bed in summary["beds"].items())
+    print(f"  admitted {admitted:.0f} % of visits, died {summary['died']}; in beds on the mean: {beds}", flush=True)
 
 
 class Ways:

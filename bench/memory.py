@@ -30,7 +30,7 @@ from polyclinic.memory.recall import RecallDoctor
 RECORDS, WIDE = 100_000, 256
 RETRIEVAL_BAR, ADD_BAR, MEMORY_BAR = 8.0, 2.0, 500
 FEW, MANY, AROUND = 1_000, 10_000, 500
-FLAT = 1.3
+FLAT = 1.2
 KILLS, PRACTISED, TESTED = 10, 400, 40
 TURN = 25
 SAID = "a wet cough\na feeling of being out of breath\nwhite blood cell count: high\n" * 6

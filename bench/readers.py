@@ -154,8 +154,10 @@ OF_THE_PACKAGE = set(
     evaluations/evolution/page.py
     evaluations/patient_simulator/building.py
     evaluations/reliability/attack.py
-    evaluations/tor/page.py
     generation/background.py
+    cases/loaders/fhir.py
+    cli/moved.py
+    generation/checks.py
     generation/draw.py
     generation/inpatients.py
     hospital/town/residents.py
@@ -175,9 +177,7 @@ OF_THE_PACKAGE = set(
     language/word_lists.py
     metrics/patient_replies.py
     metrics/prescribing.py
-    players/human/doctor.py
-    players/human/nurse.py
-    players/human/patient.py
+    players/human/desk.py
     players/language_model/mind.py
     players/language_model/personas.py
     players/language_model/speaking.py
@@ -185,7 +185,6 @@ OF_THE_PACKAGE = set(
     players/rules/recall.py
     players/rules/meaning.py
     prompts.py
-    questions/layouts.py
     terminal/html.py
     visits/visit.py
     web/browse/site.py

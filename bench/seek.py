@@ -41,13 +41,13 @@ def run() -> None:
         cpu = time.process_time()
         with Store.create(folder, {"seed": SEED}) as store:
             lived = asyncio.run(live(visits=VISITS, n=RESIDENTS, sinks=(store,)))
-            store.finish({"visits": lived.summary.arrived, "log_hash": lived.log_hash})
+            store.finish({"visits": lived.summary["arrived"], "log_hash": lived.log_hash})
         stored = time.process_time() - cpu
         assert lived.log_hash == plain.log_hash
         size = (folder / "run.sqlite").stat().st_size
         print(
-            f"{lived.summary.arrived} visits, {lived.happenings} happenings over {lived.days:.0f} days; storing took "
-            f"{stored - alone:.1f} s of {stored:.1f} s CPU; {size / 2**20:.0f} MiB on disk"
+            f"{lived.summary['arrived']} visits, {lived.happenings} happenings over {lived.days:.0f} days; "
+            f"storing took {stored - alone:.1f} s of {stored:.1f} s CPU; {size / 2**20:.0f} MiB on disk"
         )
         seek(folder)
         print(f"all in {time.perf_counter() - begun:.0f} s wall, {peak():.0f} MiB at the peak")

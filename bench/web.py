@@ -55,7 +55,7 @@ def made(folder: Path, visits: int, residents: int = RESIDENTS) -> Path:
     hospital = msgspec.to_builtins(read_hospital(None, read_knowledge()), str_keys=True)
     with Store.create(folder, {"seed": SEED, "residents": residents, "hospital": hospital}) as store:
         lived = asyncio.run(live(visits=visits, n=residents, sinks=(store,)))
-        store.finish({"visits": lived.summary.arrived})
+        store.finish({"visits": lived.summary["arrived"]})
     return folder
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import csv
 import gc
 import io
@@ -16,6 +17,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from cyclopts import App, ArgumentCollection
 from hypothesis import settings
 from rich.table import Table
 from tests.batch_endpoint import BatchEndpoint
@@ -110,6 +112,37 @@ def _stay_on_this_machine(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "connect", checked_connect)
     monkeypatch.setattr(socket, "getaddrinfo", checked_resolve)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _options_are_read_once():
+    """A third of a short command is to read its options off its signature, which a process does once for each."""
+    assemble, held = App.assemble_argument_collection, {}
+
+    def assembled(self, *, default_parameter=None, parse_docstring=False):
+        if default_parameter is not None:
+            return assemble(self, default_parameter=default_parameter, parse_docstring=parse_docstring)
+        key = id(self), id(self.default_command), parse_docstring
+        if key not in held:  # with what the numbers are of, so that nothing else gets them
+            held[key] = assemble(self, parse_docstring=parse_docstring), self, self.default_command
+        return _unused(held[key][0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "assemble_argument_collection", assembled)
+        yield
+
+
+def _unused(collection):
+    """Returns the same options, without what was given for any."""
+    copies = {}
+
+    def copied(argument):
+        if id(argument) not in copies:
+            one = copies[id(argument)] = copy.copy(argument)
+            one.tokens, one.children = [], ArgumentCollection(map(copied, argument.children))
+        return copies[id(argument)]
+
+    return ArgumentCollection(map(copied, collection))
 
 
 @pytest.fixture(autouse=True)

@@ -52,6 +52,7 @@ def test_of_sentences_that_were_unread_when_the_rules_were_made_all_but_few_are_
     assert sum(became(row) != "withheld" for row in harmless) >= 26  # "mouth ulcers" are none of the stomach
 
 
+@pytest.mark.slow
 def test_sentences_that_give_the_diagnosis_away_are_withheld_or_named_and_harmless_ones_told():
     rows = {row.id: row for row in plantings()}
     given = [row for row in rows.values() if row.decisive]

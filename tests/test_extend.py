@@ -162,6 +162,7 @@ def brevity(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_evaluation_of_your_own_has_all_that_ours_have(run, complaint, brevity):
     words = ("eval", "brevity.py:BREVITY", "--cases", "shipped", "--limit", "4", "--doctor", "rules")
     done = run(*words, "--out", "out", cwd=brevity)

@@ -35,6 +35,7 @@ def test_what_is_none(tmp_path, text, problem):
     assert raised.value.path.name == "rules.yaml"
 
 
+@pytest.mark.slow
 def test_the_compiled_files_are_the_files():
     """`make docs` writes them again where this fails."""
     assert yaml_files.COMPILED.read_bytes() == yaml_files.compile_shipped()

@@ -54,6 +54,11 @@ class State(StrEnum):
     CONCLUSION = "E"
 
 
+INQUIRY = (State.EFFECTIVE_INQUIRY, State.INEFFECTIVE_INQUIRY, State.AMBIGUOUS_INQUIRY)
+ADVICE = (State.EFFECTIVE_ADVICE, State.INEFFECTIVE_ADVICE, State.AMBIGUOUS_ADVICE)
+EFFECTIVE, INEFFECTIVE, AMBIGUOUS = zip(INQUIRY, ADVICE, strict=True)
+
+
 class End(StrEnum):
     """Why a visit ended; `consensus` and `round limit` are the ends of a discussion."""
 

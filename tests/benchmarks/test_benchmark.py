@@ -6,7 +6,10 @@ import pytest
 
 from polyclinic.errors import BudgetSpent, StoppedEarly
 from polyclinic.evaluations.evaluation import Plays
-from polyclinic.results.output import Output, file_names
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.session import ModelSettings
+from polyclinic.run.invocation import NOT_INVOKED
+from polyclinic.run.output import Output, file_names, write_results
 
 
 def adding(fails=None):
@@ -44,11 +47,12 @@ async def test_what_ends_one_play_ends_all():
 
 def test_the_document_and_the_files_are_written(tmp_path):
     document = {"metrics": {"A": 1.5}, "none": None}
-    files = {"a.jsonl": ["1\n", "2\n"], "b.jsonl": (line for line in ["3\n"])}
-    Output(document=document, show=lambda screen: None, document_file="all.json", files=files).write(tmp_path)
+    files = {"a.jsonl": ["1\n", "2\n"], "b.jsonl": (record for record in [{"b": 3}])}
+    output = Output(document=document, document_file="all.json", files=files)
+    write_results(tmp_path, NOT_INVOKED, output, seed=0, models=ModelSettings(), ledger=Ledger())
     assert json.loads((tmp_path / "all.json").read_text()) == document
     assert (tmp_path / "a.jsonl").read_text() == "1\n2\n"
-    assert (tmp_path / "b.jsonl").read_text() == "3\n"
+    assert (tmp_path / "b.jsonl").read_text() == '{"b":3}\n'
 
 
 def test_names_of_minds_become_files_of_their_own_in_the_folder():

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord
+from polyclinic.run.output import write_record
 
 PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 

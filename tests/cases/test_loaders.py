@@ -291,6 +291,7 @@ def test_keys(value, keys):
     assert read_keys(value, {"A": "one", "B": "two", "C": "three"}) == keys
 
 
+@pytest.mark.slow
 @given(st.text(max_size=12) | st.from_regex(r"-?\d{1,4}(\.\d{0,3})? (mg/dL|bpm|U/L|cats)", fullmatch=True))
 def test_a_split_value_reads_out_the_same(text):
     value, unit = split_value(text)
@@ -369,6 +370,7 @@ def test_fifty_megabytes_in_one_record(tmp_path, start):
     assert "the record is larger than 16 MiB" in complain(tmp_path, start + b"x" * 50_000_000)
 
 
+@pytest.mark.slow
 def test_a_long_array_of_small_records_in_one_line(tmp_path):
     path = tmp_path / "array.json"
     path.write_text("[" + ",".join([GOOD.replace('"x"', '"' + "y" * 10_000 + '"')] * 2_000) + "]")

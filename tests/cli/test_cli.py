@@ -106,6 +106,7 @@ def test_same_seed_same_trace_byte_for_byte(run, process, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@pytest.mark.slow
 def test_ids_may_be_left_out_by_a_layout_without_them(run, tmp_path):
     file = tmp_path / "osce.jsonl"
     osce = {
@@ -297,8 +298,9 @@ def test_what_is_shipped_is_sound_and_up_to_date(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_ceiling_is_printed(run):
-    shown = run("cases", "check", "--ceiling")
+def test_the_ceiling_is_printed(run, tmp_path):
+    (tmp_path / "few.jsonl").write_text("".join(SHIPPED["shipped"].read_text("utf-8").splitlines(keepends=True)[:4]))
+    shown = run("cases", "check", tmp_path / "few.jsonl", "--ceiling")
     assert "Ceiling:" in shown.stdout
     document = json.loads(run("cases", "check", "shipped", "--ceiling", "--json").stdout)
     assert document["n"] == 48
@@ -318,10 +320,10 @@ def test_the_schema_describes_the_shipped_cases(run):
 
 @pytest.mark.slow
 def test_the_demo_ends_with_what_to_try_next(run, monkeypatch):
-    monkeypatch.setattr("polyclinic.cli.demo.DAYS", 3)
-    monkeypatch.setattr("polyclinic.cli.demo.RESIDENTS", 60)
+    monkeypatch.setattr("polyclinic.cli.demo.DAYS", 1)
+    monkeypatch.setattr("polyclinic.cli.demo.RESIDENTS", 30)
     shown = run("demo").stdout
-    for word in ("A town of 60", "came to the hospital", "right diagnosis", "minutes until called", "serve town"):
+    for word in ("A town of 30", "came to the hospital", "right diagnosis", "minutes until called", "serve town"):
         assert word in shown
 
 

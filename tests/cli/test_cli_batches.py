@@ -90,7 +90,7 @@ def test_of_a_plan_the_workers_ask_what_goes_by_no_batch(run, tmp_path, serving,
     (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
     with serving(lambda _: "Answer: A", batches={}) as endpoint:
         command = ("study", "run", tmp_path / "plan.toml", "--model", "direct/a", "--base-url", endpoint.url)
-        run(*command, "--on", "local:2", "--out", tmp_path / "out")
+        run(*command, "--on", "local:1", "--out", tmp_path / "out")
         assert (endpoint.requests, len(endpoint.batches.made)) == (10, 1)
 
 

@@ -8,9 +8,9 @@ import pytest
 from polyclinic.cases.loaders import read_cases, read_usable
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.models.ledger import Ledger
-from polyclinic.results.output import Output
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import CaseOptions, RunOptions
+from polyclinic.run.output import Output, finish
 from polyclinic.run.run import Run
 
 GOOD = SHIPPED["shipped"].read_text(encoding="utf-8").splitlines()[:2]
@@ -29,7 +29,7 @@ def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     for number, options in enumerate((RunOptions(out=tmp_path / "out"), RunOptions(json=True))):
         one = Run(options)
         read_case_file(cases, shares=one.case_shares) if number else one.cases(CaseOptions(cases=str(cases)))
-        one.finish(output, Ledger())
+        finish(one, output, Ledger())
     shown = capsys.readouterr()
     assert "left out: cases.jsonl, line 2: " in shown.err
     assert "1 case of 3 left out of cases.jsonl; cases.strict stops instead" in shown.err

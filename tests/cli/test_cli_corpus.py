@@ -29,6 +29,7 @@ def home(tmp_path):
     return {"XDG_DATA_HOME": str(tmp_path / "home")}
 
 
+@pytest.mark.slow
 def test_from_a_file_to_an_answer_and_away_again(run, book, home, tmp_path):
     added = json.loads(run("corpus", "add", "book", book, "--json", env=home).stdout)
     assert (added["passages"], added["new"], added["embedded"]) == (2, 2, 0)

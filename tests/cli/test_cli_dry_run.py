@@ -14,6 +14,7 @@ def medqa(tmp_path_factory):
     return write_exam(tmp_path_factory.mktemp("exam") / "medqa.jsonl", range(12), text="{}?")
 
 
+@pytest.mark.slow
 def test_calls_and_tokens_of_an_exam_are_known_before_it(run, medqa, tmp_path, serving):
     command = ("eval", "exam", "medqa", medqa, "--model", "direct/a", "--method", "self_consistency")
     more = (

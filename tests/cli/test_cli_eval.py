@@ -110,6 +110,7 @@ def test_a_run_goes_on_from_its_journal(run, endpoint, tmp_path):
     assert endpoint.counters()["requests"] == before
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_clear_line(complaint, tmp_path):
     assert "no such file" in complaint("eval", "aie", "--cases", tmp_path / "none", "--doctor", "rules")
     assert "each doctor once" in complaint(*AIE, "--doctor", "rules", "--doctor", "rules")

@@ -87,6 +87,7 @@ def test_a_memory_is_shown_exported_and_merged(run, evolved, tmp_path):
     assert {name: one["records"] for name, one in some.items()} == document["curve"][1]["records"]
 
 
+@pytest.mark.slow
 def test_what_is_near_is_of_those_who_said_the_same(run, complaint, evolved, tmp_path):
     folder, _ = evolved
     run("memory", "show", folder, "--out", tmp_path / "all.jsonl")

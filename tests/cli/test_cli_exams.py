@@ -79,6 +79,7 @@ def test_a_report_in_the_folder_does_not_keep_the_command_from_resuming(run, tmp
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
     with serving(some_right) as endpoint:
         command = exam(medqa, endpoint.url, *THREE, "--set", "models.price=1,10", "--baseline", "zero_shot")
@@ -229,6 +230,7 @@ def test_the_options_are_really_shuffled(run, medqa, serving):
     assert sum(straight != shuffled for straight, shuffled in shown.values()) >= 5
 
 
+@pytest.mark.slow
 def test_samples(run, medqa, serving):
     with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
         command = exam(medqa, endpoint.url, "--json")
@@ -341,6 +343,7 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     assert "0 and 0 experts" in complaint(*team, "--set", "question_experts=0", "--set", "option_experts=0")
 
 
+@pytest.mark.slow
 @each_row(
     ("dataset", "lines", "problem"),
     [

@@ -73,6 +73,7 @@ def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_pa
     assert again < endpoint.counters()["requests"] - fresh_before
 
 
+@pytest.mark.slow
 def test_too_many_failures_fail_the_run(run, serving):
     with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         command = ("consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", refusing.url, "--json")
@@ -86,6 +87,7 @@ def test_too_many_failures_fail_the_run(run, serving):
         run(*command, "--set", "run.max-failures=100")
 
 
+@pytest.mark.slow
 def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tmp_path, serving, monkeypatch):
     monkeypatch.setattr("polyclinic.models.retry.MOST_PAUSE", 0.01)  # seconds between attempts
     direct = (*CASE, "--json", "--doctor", "direct/a", "--base-url")

@@ -9,8 +9,8 @@ import time
 import pytest
 from tests.tables import each_row
 
-RUN = ("run", "--residents", "150", "--days", "3", "--set", "run.load=0.05", "--seed", "4")
-SMALL = ("run", "--residents", "100", "--days", "2", "--set", "run.load=0.05", "--seed", "4")
+RUN = ("run", "--residents", "100", "--days", "2", "--set", "run.load=0.05", "--seed", "4")
+SMALL = ("run", "--residents", "40", "--days", "1", "--set", "run.load=0.05", "--seed", "4")
 KEYS = {
     "residents",
     "days",
@@ -50,10 +50,10 @@ def same(document):
 
 
 @pytest.mark.slow
-def test_what_is_printed(run, whole):
+def test_what_is_printed(run, kept, whole):
     assert whole.keys() >= KEYS
     assert set(whole["accuracy"]) == {"triage", "examination", "diagnosis", "treatment"}
-    assert (whole["residents"], whole["seed"], whole["failed"], whole["calls"]) == (150, 4, 0, 0)
+    assert (whole["residents"], whole["seed"], whole["failed"], whole["calls"]) == (100, 4, 0, 0)
     assert whole["visits"] > 0
     assert all(0 <= value <= 100 for value in whole["accuracy"].values())
     assert list(whole["waiting"]) == ["emergency", "urgent", "routine"]
@@ -66,7 +66,7 @@ def test_what_is_printed(run, whole):
     summary = whole["summary"]
     ended = summary["seen"] + sum(summary["left"].values()) + sum(summary["failed"].values()) + summary["died_inside"]
     assert summary["arrived"] == ended + summary["inside"]
-    shown = run(*RUN).stdout
+    shown = run(*RUN, "--out", kept[0]).stdout
     for word in (
         "came to the hospital",
         "right diagnosis",
@@ -77,11 +77,6 @@ def test_what_is_printed(run, whole):
         whole["log_hash"],
     ):
         assert word in shown
-
-
-@pytest.mark.slow
-def test_workers_change_nothing(run, whole, tmp_path):
-    assert same(json.loads(run(*RUN, "--on", "local:2", "--out", tmp_path / "kept", "--json").stdout)) == same(whole)
 
 
 def test_an_event_after_the_end_is_refused(complaint):
@@ -118,12 +113,11 @@ def written(folder):
 @pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
     folder = tmp_path / "kept"
-    for least in (60_000, 300_000):
-        process = begin(folder)
-        while process.poll() is None and written(folder) < least:
-            time.sleep(0.01)
-        process.kill()
-        process.communicate()
+    process = begin(folder)
+    while process.poll() is None and written(folder) < 60_000:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
     again = json.loads(run(*RUN, "--out", folder, "--json").stdout)
     assert same(again) == same(whole)
 
@@ -179,7 +173,7 @@ def test_with_faults_every_visit_is_accounted_for(run, serving):
 @pytest.mark.slow
 def test_it_says_why_the_first_visit_failed(run, tmp_path):
     (tmp_path / "bad.py").write_text("def doctor(ask, role):\n    return 5\n")
-    words = ("run", "--residents", "60", "--days", "1", "--doctor", "bad.py:doctor")
+    words = ("run", "--residents", "30", "--days", "1", "--doctor", "bad.py:doctor")
     done = run(*words, "--out", "kept", cwd=tmp_path, code=1)
     assert "visits failed (the first: resident " in done.stderr
     assert "WrongAnswer" in done.stderr
@@ -205,7 +199,7 @@ def test_replicas_are_runs_of_their_own(run, whole, tmp_path):
 
 @pytest.mark.slow
 def test_chinese(run):
-    document = json.loads(run("run", "--residents", "150", "--days", "2", "--language", "zh", "--json").stdout)
+    document = json.loads(run("run", "--residents", "60", "--days", "1", "--language", "zh", "--json").stdout)
     assert document["failed"] == 0
     assert document["visits"] > 0
 

@@ -157,6 +157,7 @@ def test_our_own_visits(run, tmp_path):
     assert document["cases"][0]["reference"]
 
 
+@pytest.mark.slow
 def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
     good = write(recorded(1, "肺炎", "肺炎"))
     assert "no such file" in complaint("score", "icd", tmp_path / "none.jsonl")

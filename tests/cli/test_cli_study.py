@@ -72,6 +72,7 @@ def test_the_paper_takes_four_experts_on_pubmedqa(run, endpoint, tmp_path):
     assert document["methods"][0]["name"] == "medagents (question_experts=4, stages=analysis)"
 
 
+@pytest.mark.slow
 def test_numbers_of_experts_are_a_curve(run, complaint, medqa, endpoint):
     on_question = "medagents question_experts=1|2|3 option_experts=1 stages=analysis"
     on_options = "medagents question_experts=2 option_experts=0|1|2 stages=analysis"
@@ -152,14 +153,19 @@ def test_the_commands_of_the_page(run, endpoint, shared_data, tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")
     data = tmp_path / "data"
     data.mkdir()
-    for file in (shared_data / "qa").iterdir():
-        (data / file.name).symlink_to(file)
-    # A data set that is asked whole: of each of its files the beginning.
-    (data / "mmlu").unlink()
-    (data / "mmlu").mkdir()
-    for file in (shared_data / "qa" / "mmlu").glob("*.csv"):
-        with file.open(encoding="utf-8", newline="") as rows, (data / "mmlu" / file.name).open("w", newline="") as out:
-            csv.writer(out).writerows(itertools.islice(csv.reader(rows), 3))
+    # Of each file the beginning, as it is read anew by each command.
+    for file in (shared_data / "qa").rglob("*"):
+        few = data / file.relative_to(shared_data / "qa")
+        if file.is_dir():
+            few.mkdir()
+        elif file.suffix == ".csv":
+            with file.open(encoding="utf-8", newline="") as rows, few.open("w", newline="") as out:
+                csv.writer(out).writerows(itertools.islice(csv.reader(rows), 3))
+        elif file.suffix == ".jsonl":
+            with file.open(encoding="utf-8") as lines:
+                few.write_text("".join(itertools.islice(lines, 40)), "utf-8")
+        else:
+            few.symlink_to(file)
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```", page, re.S | re.M) for line in block.splitlines()]
     commands = [line for line in lines if "--memory" not in line and "table4" not in line]  # there is no memory yet
     assert len(commands) == 9

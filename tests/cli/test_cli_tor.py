@@ -26,6 +26,7 @@ def test_the_doctors_by_rules_need_no_model(run):
     assert json.loads(again) == done
 
 
+@pytest.mark.slow
 def test_tables_and_files(run, tmp_path):
     done = run(
         "eval", "tor", "--cases", "inpatients-zh", "--limit", "3", "--doctor", "rules", "--out", "o", cwd=tmp_path
@@ -161,6 +162,7 @@ def test_wrong_options_are_one_line(complaint, words, told):
     assert told in complaint("eval", "tor", "--cases", "inpatients", "--limit", "1", *words)
 
 
+@pytest.mark.slow
 def test_wrong_files_are_one_line(complaint, tmp_path):
     first = next(read_cases("inpatients"))
     record = {"Age": "Y70", "Sex": "male", "Chief-Complaints": "Hoarse", "Options": "A. Gout, B. Polyp"}
@@ -193,6 +195,7 @@ def test_wrong_files_are_one_line(complaint, tmp_path):
     assert "options" in complaint("eval", "tor", "--cases", "shipped", "--doctor", "rules")
 
 
+@pytest.mark.slow
 def test_a_folder_with_results_is_not_written_over(run, complaint, tmp_path):
     words = ("eval", "tor", "--cases", "inpatients", "--limit", "1", "--doctor", "rules", "--out", "o")
     run(*words, cwd=tmp_path)
@@ -299,6 +302,7 @@ def test_an_endpoint_that_is_not_there_is_named_with_how_often(run, tmp_path, mo
     assert "http://127.0.0.1:9/v1" in done.stderr
 
 
+@pytest.mark.slow
 def test_replies_that_a_method_went_on_without_are_counted(run, serving, tmp_path):
     def said(body):
         told = json.dumps(body["messages"])
@@ -318,6 +322,7 @@ def test_replies_that_a_method_went_on_without_are_counted(run, serving, tmp_pat
     assert "unusable: replies that could not be used, a record" in done.stdout
 
 
+@pytest.mark.slow
 def test_several_methods_are_compared_on_the_records_of_both(run, serving, tmp_path):
     def said(body):
         return "Answer: A" if "step by step" in json.dumps(body["messages"]) else "Answer: B"

@@ -12,7 +12,7 @@ from polyclinic.cli.commands import COMMANDS
 
 MODEL = ("--model", "direct/x")
 METHOD = ("--method", "chain_of_thought", *MODEL)
-FEW = ("--limit", "3")
+FEW = ("--limit", "2")
 INPATIENTS = ("--cases", "inpatients", *FEW)
 EVERY = {
     "run": ("--residents", "30", "--days", "1"),
@@ -70,12 +70,15 @@ def test_a_command_in_parts_gives_what_the_whole_gives(command, data, run, servi
     with serving(seed=1) as endpoint:
         if "--base-url" in options_of(command) and "direct/x" in words:
             words += ["--base-url", endpoint.url]
+        words += ["--json"] if "--json" in options_of(command) else []
         for name, more in {"whole": [], "parts": ["--on", "local:2"]}.items():
             before = endpoint.requests
-            run(*words, "--out", tmp_path / name, *more)
-            came.append((kept(tmp_path / name), endpoint.requests - before))
-    (whole, asked), (parts, asked_in_parts) = came
+            shown = run(*words, "--out", tmp_path / name, *more).stdout
+            document = timeless(json.loads(shown)) if "--json" in words else None
+            came.append((kept(tmp_path / name), document, endpoint.requests - before))
+    (whole, document, asked), (parts, document_of_parts, asked_in_parts) = came
     assert parts == whole
+    assert document_of_parts == document
     assert asked_in_parts == asked
     assert bool(asked) == ("direct/x" in words)
 

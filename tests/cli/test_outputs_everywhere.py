@@ -69,7 +69,7 @@ OTHERS = {
     "score aie": ("aie", "--cases", "shipped"),
     "verdicts agreement": ("sheet.csv",),
     "knowledge show": ("gout",),
-    "knowledge check": ("--n", "60"),
+    "knowledge check": ("--n", "20"),
     "memory show": ("practice",),
 }
 """How commands are called here that ask nobody, or need not."""

@@ -85,6 +85,7 @@ def test_an_address_that_names_the_diagnosis_is_sent_to_nobody(asked):
         assert "not shown, as the address names the diagnosis" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_no_picture_of_the_folder_ends_it_before_anybody_is_asked(asked):
     bad = {
         "../out.png": "lies outside of the folder",

@@ -78,6 +78,7 @@ def test_in_a_team_a_line_of_the_discussion_is_taken_back(at_terminal, tmp_path)
     assert [one["line"] for one in typed] == ["/done", *REPORT, *REPORT[:3]]
 
 
+@pytest.mark.slow
 def test_a_session_is_of_somebody_who_types(complaint):
     for evaluation in ("mvme", "reliability"):
         words = ("eval", evaluation, "--cases", "shipped", "--doctor", "rules", "--set", "run.session=typed")

@@ -1,5 +1,6 @@
 """`--out postgresql://...` over all commands: each that keeps something takes one, or is listed with the reason."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ KEEPS = {"--out", "--memory", "--base-url"}
 """A command that writes results, keeps answers, reads a memory or asks a model has something to keep."""
 
 
+@cache
 def options_of(command: str) -> set[str]:
     app = APP
     for word in command.split():

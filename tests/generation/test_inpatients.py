@@ -43,6 +43,7 @@ def test_each_has_two_to_five_diseases_and_every_department_is_there(drawn):
     assert {case.department for case in drawn} == {d.department for d in KNOWLEDGE.diseases.values()}
 
 
+@pytest.mark.slow
 def test_what_nobody_has_at_once_is_never_together(drawn):
     for case in drawn:
         names = {d.name for d in case.truth.diagnoses}

@@ -77,6 +77,7 @@ def test_a_complaint_without_the_leading_symptom_is_found(knowledge):
     assert "no headache in 'A cough" in found.examples[0]
 
 
+@pytest.mark.slow
 def test_one_slip_of_memory_fails_no_check(knowledge, patients):
     told = [p for p in patients if "high_fever" in p.present and p.number("temperature") > 38.5]
     assert len(told) > 3

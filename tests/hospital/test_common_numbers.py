@@ -76,7 +76,7 @@ async def test_two_doctors_see_the_same_patients_and_the_better_one_harms_fewer(
     common = good_cases.keys() & bad_cases.keys()
     assert len([case for case in common if "." not in case]) > 20
     assert all(good_cases[case] == bad_cases[case] for case in common if "." not in case)
-    assert sum(good.summary.worse_by_cause.values()) < sum(bad.summary.worse_by_cause.values())
-    assert good.summary.died <= bad.summary.died
-    assert set(good.summary.worse_by_cause) <= {"the illness itself", "less care than needed"}
-    assert bad.summary.worse_by_cause["wrong diagnosis"] > 0
+    assert sum(good.summary["worse_by_cause"].values()) < sum(bad.summary["worse_by_cause"].values())
+    assert good.summary["died"] <= bad.summary["died"]
+    assert set(good.summary["worse_by_cause"]) <= {"the illness itself", "less care than needed"}
+    assert bad.summary["worse_by_cause"]["wrong diagnosis"] > 0

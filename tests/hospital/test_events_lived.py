@@ -92,10 +92,12 @@ async def test_nobody_is_lost_whatever_befalls(small, events, seed, on_call, fai
         hashes.add(run.log_hash)
     assert len(hashes) == 1
     s = run.summary
-    assert check_residents(log, beds=beds) == s.arrived
-    assert s.arrived == s.seen + sum(s.left.values()) + sum(s.failed.values()) + s.died_inside + s.inside
-    assert all(occupied.most <= beds[area] for area, occupied in s.beds.items())
-    assert all(0 <= work.busy <= work.at_work for work in s.work.values())
+    assert check_residents(log, beds=beds) == s["arrived"]
+    assert (
+        s["arrived"] == s["seen"] + sum(s["left"].values()) + sum(s["failed"].values()) + s["died_inside"] + s["inside"]
+    )
+    assert all(occupied["most"] <= beds[area] for area, occupied in s["beds"].items())
+    assert all(0 <= work["busy"] <= work["at_work"] for work in s["work"].values())
     for event in events:
         if event.kind is IncidentKind.OUTAGE:
             assert not [
@@ -224,4 +226,4 @@ async def test_results_before_during_and_after(small):
         for key, waits in document[name]["waiting"].items()
         if key in ("emergency", "urgent", "routine")
     )
-    assert seen == run.summary.arrived - sum(document[n]["left"] for n in ("before", "during", "after"))
+    assert seen == run.summary["arrived"] - sum(document[n]["left"] for n in ("before", "during", "after"))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polyclinic.errors import Refused
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.floor.lines import Ticket
 from polyclinic.hospital.floor.queues import Floor, Prospects
@@ -54,7 +55,6 @@ from polyclinic.hospital.record.happenings import (
     Worsened,
 )
 from polyclinic.hospital.simulation import Simulation
-from polyclinic.hospital.town.forecast import NoCourse
 
 HOUR = 3600
 
@@ -104,7 +104,7 @@ async def hashes(small, clock, n, **options):
 
 @pytest.mark.slow
 async def test_the_same_history_for_every_order_in_which_answers_come(small):
-    assert len(await hashes(small, Clock, 20)) == 1
+    assert len(await hashes(small, Clock, 12)) == 1
 
 
 async def test_a_clock_that_applies_answers_as_they_come_is_found_out(small):
@@ -117,7 +117,7 @@ async def test_how_an_illness_goes_on_is_asked_for_those_alone_who_are_followed_
     async def forecast(case, number, treatment):
         asked.append((case.id, number, treatment.treated))
         await asyncio.sleep(0)
-        return NoCourse(error="Refused", problem="no")
+        return Refused("no")
 
     for options in ({}, {"visits": 20}):
         asked.clear()
@@ -161,9 +161,11 @@ async def test_after_so_many_visits_nobody_sets_out_and_nothing_is_computed_in_v
         found.add(run.log_hash)
         registered = {(h.who, h.what.visit) for h in log if isinstance(h.what, Registered)}
         assert len(registered) <= visits
-        first = run.summary.arrived - run.summary.left.get("closed", 0) - run.summary.left.get("not admitted", 0)
-        assert first <= visits <= run.summary.arrived
-        assert run.summary.inside == 0
+        first = (
+            run.summary["arrived"] - run.summary["left"].get("closed", 0) - run.summary["left"].get("not admitted", 0)
+        )
+        assert first <= visits <= run.summary["arrived"]
+        assert run.summary["inside"] == 0
         assert visits <= compute.calls <= visits + 3
         assert run.days < 60
     assert len(found) == 1
@@ -337,7 +339,7 @@ def check_order(log):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),
     residents=st.integers(1, 60),
@@ -353,19 +355,23 @@ async def test_nobody_is_lost(small, seed, residents, per_day, doctors, rooms, f
     town = small.Town(seed=seed, residents=residents, per_day=per_day, worse=worse)
     run, log = await live(small, small.Compute(seed=seed, failing=failing), days=days, town=town, hospital=hospital)
     s = run.summary
-    assert check_residents(log) == s.arrived == s.seen + sum(s.left.values()) + sum(s.failed.values())
+    assert check_residents(log) == s["arrived"] == s["seen"] + sum(s["left"].values()) + sum(s["failed"].values())
     check_order(log)
     fell_ill = {h.who for h in log if isinstance(h.what, FellIll)}
-    assert s.fell_ill - s.follow_ups["recovered"] == run.still_ill <= len(fell_ill)
+    assert s["fell_ill"] - s["follow_ups"]["recovered"] == run.still_ill <= len(fell_ill)
     assert s == account_of(log).summary()
-    assert s.over_triage.right + s.under_triage.right + s.acuity.right == s.acuity.n == s.triage.n
-    assert all(0 <= work.busy <= work.at_work for work in s.work.values())
+    assert (
+        s["over_triage"]["right"] + s["under_triage"]["right"] + s["acuity"]["right"]
+        == s["acuity"]["n"]
+        == s["triage"]["n"]
+    )
+    assert all(0 <= work["busy"] <= work["at_work"] for work in s["work"].values())
     if failing == 1.0:
-        assert s.seen == 0 and s.diagnosis.n == 0
+        assert s["seen"] == 0 and s["diagnosis"]["n"] == 0
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),
     beds=st.dictionaries(
@@ -382,14 +388,16 @@ async def test_beds_are_never_overfilled_and_nobody_in_them_is_lost(small, seed,
         small, small.Compute(seed=seed), days=days, town=town, hospital=small.hospital(beds=beds), visits=visits
     )
     s = run.summary
-    assert check_residents(log, beds=beds) == s.arrived
-    assert s.arrived == s.seen + sum(s.left.values()) + sum(s.failed.values()) + s.died_inside + s.inside
-    assert s.fell_ill - s.follow_ups["recovered"] - s.died == run.still_ill
+    assert check_residents(log, beds=beds) == s["arrived"]
+    assert (
+        s["arrived"] == s["seen"] + sum(s["left"].values()) + sum(s["failed"].values()) + s["died_inside"] + s["inside"]
+    )
+    assert s["fell_ill"] - s["follow_ups"]["recovered"] - s["died"] == run.still_ill
     assert s == account_of(log).summary()
-    for area, occupied in s.beds.items():
-        assert 0 <= occupied.mean <= occupied.most <= beds[area]
-    assert s.died_inside <= s.died == sum(s.died_by_cause.values()) == sum(s.died_by_disease.values())
-    kinds = {kind for kind in s.admitted if s.admitted[kind]}
+    for area, occupied in s["beds"].items():
+        assert 0 <= occupied["mean"] <= occupied["most"] <= beds[area]
+    assert s["died_inside"] <= s["died"] == sum(s["died_by_cause"].values()) == sum(s["died_by_disease"].values())
+    kinds = {kind for kind in s["admitted"] if s["admitted"][kind]}
     assert kinds <= set(beds)
 
 
@@ -403,7 +411,7 @@ async def test_with_wards_too_the_order_of_answers_and_lookahead_are_nothing_to_
             run, _ = await live(small, compute, lookahead=minutes, hospital=small.hospital(beds=beds))
             found.add(run.log_hash)
     assert len(found) == 1
-    assert run.summary.admitted and run.summary.died and run.summary.operated
+    assert run.summary["admitted"] and run.summary["died"] and run.summary["operated"]
 
 
 async def test_who_cannot_wait_comes_at_night_where_there_is_a_door_for_it(small):
@@ -423,8 +431,8 @@ async def test_everybody_is_accounted_for_where_episodes_fail(small):
     run, log = await live(small, small.Compute(failing=0.3), days=8, town=small.Town(residents=40, per_day=0.5))
     s = run.summary
     failed = [h for h in log if isinstance(h.what, VisitFailed)]
-    assert s.failed == {"Refused": len(failed)} and len(failed) > 10
-    assert s.arrived == s.seen + len(failed) + sum(s.left.values())
+    assert s["failed"] == {"Refused": len(failed)} and len(failed) > 10
+    assert s["arrived"] == s["seen"] + len(failed) + sum(s["left"].values())
     # Whoever failed is followed up like everybody else.
     later = {h.who for h in log if isinstance(h.what, FollowedUp)}
     assert {h.who for h in failed if h.t < 3 * DAY} <= later
@@ -436,7 +444,7 @@ async def test_who_gets_worse_comes_back_on_the_next_day(small):
     told = [h.t // DAY for h in log if isinstance(h.what, FollowedUp) and h.what.outcome is FollowUpOutcome.WORSE]
     came = [h.t // DAY for h in log if isinstance(h.what, Queued) and h.what.queue == "triage"]
     assert came == [0, told[0] + 1, told[1] + 1]
-    assert run.summary.arrived == 3 and len(told) > 3
+    assert run.summary["arrived"] == 3 and len(told) > 3
     right = [list(Acuity).index(h.what.right_acuity) for h in log if isinstance(h.what, Triaged)]
     assert right == sorted(right, reverse=True)
 
@@ -540,8 +548,8 @@ async def test_a_visit_takes_as_many_operations_however_many_visits_there_are(sm
             seed=5,
             kinds=small.KINDS,
         ).run()
-        assert run.summary.arrived >= visits
-        return {name: n / run.summary.arrived for name, n in operations.items()}
+        assert run.summary["arrived"] >= visits
+        return {name: n / run.summary["arrived"] for name, n in operations.items()}
 
     few, many = await cost(200), await cost(800)
     assert few.keys() == many.keys()

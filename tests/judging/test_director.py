@@ -517,6 +517,7 @@ def test_fitting_finds_the_cuts_that_made_the_letters(rules, fitting):
 RECORDED = "cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl"
 
 
+@pytest.mark.slow
 def test_published_means(shared_data):
     judged = recorded_judgements(read_recorded(shared_data / RECORDED).reports)
     plain, paper = summarise(judged).metrics, summarise(judged, missing_grade="counts 1").metrics

@@ -9,11 +9,12 @@ from tests.results.test_results import rows, written
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.export import as_latex, as_markdown, latex_text, markdown_text
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord
 from polyclinic.results.joining import join
 from polyclinic.results.page import page
 from polyclinic.results.printed import TableColumns, columns_of, differences, printed
 from polyclinic.results.reading import read_results
+from polyclinic.run.output import write_record
 
 NASTY = [
     "[1em] gpt_4 & co", "*star", r"\input{/etc/passwd}", "100 % $x^2$ ~ {a} #1", 'say "hi" `` -- --- |x|<y>',

@@ -121,7 +121,7 @@ def test_outside_its_knowledge_the_doctor_reports_findings_and_no_diagnosis(seen
 @pytest.mark.slow
 async def test_generated_visits_leak_nothing(minds, knowledge):
     for language in ("en", "zh"):
-        for case in generate(knowledge, n=len(knowledge.diseases) // 2, seed=77, language=language):
+        for case in generate(knowledge, n=len(knowledge.diseases) // 3, seed=77, language=language):
             visit = await see(case, minds)
             assert visit.end in (End.CONCLUDED, End.TURN_LIMIT), case.id
             assert leaks_of(case, visit.trace) == [], case.id
@@ -174,6 +174,7 @@ async def test_the_patient_does_not_say_what_the_record_gives_away(minds):
     assert "regurgitation" not in told
 
 
+@pytest.mark.slow
 async def test_same_seed_same_bytes(knowledge):
     cases = list(generate(knowledge, n=8, seed=5))
     runs = []

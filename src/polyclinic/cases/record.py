@@ -165,10 +165,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     vignette: str = ""
 
 
-_BETWEEN = re.compile(r"\s*(-?[\d.]+)\s*(?:-|–|~|to|至)\s*(-?[\d.]+)\s*")
-_BELOW = re.compile(r"\s*[<≤＜]\s*=?\s*(-?[\d.]+)\s*")
-_ABOVE = re.compile(r"\s*[>≥＞]\s*=?\s*(-?[\d.]+)\s*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_BETWEEN = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(?:-|–|~|to|至)\s*(-?\d+(?:\.\d+)?)\s*")
+_BEYOND = re.compile(r"\s*([<≤＜>≥＞])\s*=?\s*(-?\d+(?:\.\d+)?)\s*")
 
 
 def flag_of(finding: Finding) -> str:
@@ -179,18 +178,21 @@ def flag_of(finding: Finding) -> str:
         value = float(finding.value)
     else:
         value = finding.value
-    low, high = limits_of(finding)
+    return {"low": "L", "normal": "", "high": "H"}[side_of(value, *limits_of(finding))]
+
+
+def side_of(value: float, low: float | None, high: float | None) -> Literal["low", "normal", "high"]:
+    """Returns where a value lies by the ends of a reference range; an end may be unknown."""
     if low is not None and value < low:
-        return "L"
-    return "H" if high is not None and value > high else ""
+        return "low"
+    return "high" if high is not None and value > high else "normal"
 
 
 def limits_of(finding: Finding) -> tuple[float | None, float | None]:
     """Returns the lower and the upper end of the reference range that stands beside a result, where it has them."""
     if match := _BETWEEN.fullmatch(finding.reference):
         return float(match[1]), float(match[2])
-    if match := _BELOW.fullmatch(finding.reference):
-        return None, float(match[1])
-    if match := _ABOVE.fullmatch(finding.reference):
-        return float(match[1]), None
+    if match := _BEYOND.fullmatch(finding.reference):
+        end = float(match[2])
+        return (None, end) if match[1] in "<≤＜" else (end, None)
     return None, None

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cyclopts import CycloptsError
 
-from polyclinic.cli.calling import call
+from polyclinic.cli.calling import parse
 from polyclinic.cli.commands import APP
 from polyclinic.cli.calling import complaint
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
@@ -132,11 +132,12 @@ def _prepare_output() -> None:
 
 def _run(words: Sequence[str], help_on: Screen) -> object:
     """Runs the command; of a dry run it shows the estimate alone, without made-up results."""
+    command = parse(words, help_on)
     if "--dry-run" not in words:
-        return call(words, console=help_on)
+        return command()
     from polyclinic.cli.dry_run import estimate  # noqa: PLC0415 - for those who want it alone
 
-    return estimate(lambda: call(words, console=help_on), json="--json" in words)
+    return estimate(command, json="--json" in words)
 
 
 def _is_group(words: Sequence[str]) -> bool:

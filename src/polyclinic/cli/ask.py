@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import nullcontext
 from itertools import count
 from typing import Annotated, Any
@@ -14,20 +14,20 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cases.case import Case
-from polyclinic.cli.one_case import case_named
-from polyclinic.cli.show import show_line
+from polyclinic.cli.show import show_line, show_person
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.events import Examined, Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
+from polyclinic.run.case_files import case_named
+from polyclinic.run.output import keep_outcome
 from polyclinic.run.run import resumable
-from polyclinic.run.storing import answers_of, check_place, keep_outcome
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
 from polyclinic.terminal.usage import show_usage
@@ -77,23 +77,18 @@ async def ask(
         raise UserError('QUESTION is missing; give one or more, such as "Do you have a fever?"')
     asked, knowledge = case_named(case, layout), read_knowledge()
     cast = Cast(patient=patient or "rules", examiner=examiner or "rules")
-    conversation = _Conversation(
-        asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
-    )
-    questions = conversation.typed() if typed else _each(question)
-    check_place(kept, dry_run=models.dry_run)
+    screen = console(sys.stderr) if json else console()
+    screen.quiet = json and not typed
+    conversation = _Conversation(asked, screen, question)
+    check_place(kept)
     failed: PlayFailure | RunStopped | None = None
-    given = None if typed else len(question)
     opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))
     async with opening as opened:
         minds = opened.minds["rules"]
         try:
             by_hand = nullcontext() if typed else ended_by_hand(is_stopped)
-            with resumable(kept, "conversation", lambda: _answered(conversation, given)), by_hand:
-                if examiner is None:
-                    await conversation.with_patient(minds, questions)
-                else:
-                    await conversation.with_examiner(minds, questions)
+            with resumable(kept, "conversation", conversation.answered), by_hand:
+                await (conversation.with_patient(minds) if examiner is None else conversation.with_examiner(minds))
         except (PlayFailure, RunStopped) as failure:
             failed = failure
     keep_outcome(kept, conversation.documents, models=models, ledger=opened.session.ledger, seed=seed, stopped=failed)
@@ -112,25 +107,28 @@ async def ask(
         raise PlayFailure(f"the patient left after question {len(conversation.documents)} of {len(question)}")
 
 
-def _answered(conversation: _Conversation, given: int | None) -> str:
-    """Says how many of the questions that were given are answered."""
-    done = len(conversation.documents)
-    return f"{done} of {counted(given, 'question')} {'is' if given == 1 else 'are'} answered" if given else ""
-
-
 class _Conversation:
-    """Shows what is asked and answered, and keeps it as what `--json` prints."""
+    """Shows what is asked and answered, and keeps it as what `--json` prints.
 
-    def __init__(self, case: Case, screen: Console, *, quiet: bool, typed: bool) -> None:
-        self._case, self._screen, self._quiet = case, screen, quiet
+    Without questions, they are typed at the terminal.
+    """
+
+    def __init__(self, case: Case, screen: Console, given: Sequence[str]) -> None:
+        self._case, self._screen, self._given = case, screen, given
         self.documents: list[dict[str, Any]] = []
         self.ordered = self.left = False
-        self._typed = typed
 
-    async def typed(self) -> AsyncIterator[str]:
-        """Yields what is typed at the terminal, up to an empty line."""
+    def answered(self) -> str:
+        """Says how many of the given questions are answered."""
+        done, given = len(self.documents), len(self._given)
+        return f"{done} of {counted(given, 'question')} {'is' if given == 1 else 'are'} answered" if given else ""
+
+    async def _questions(self) -> AsyncIterator[str]:
+        """Yields the given questions, or what is typed at the terminal up to an empty line."""
+        for question in self._given:
+            yield question
         lines = TypedLines()
-        while True:
+        while not self._given:
             self._screen.print(Text.assemble((f"{len(self.documents) + 1:>3} ", "dim"), ("You: ", "bold cyan")), end="")
             line = (await lines.read()).strip()
             if not line:
@@ -138,7 +136,7 @@ class _Conversation:
                 return
             yield line
 
-    async def with_patient(self, minds: Minds, questions: AsyncIterator[str]) -> None:
+    async def with_patient(self, minds: Minds) -> None:
         """Puts questions to the patient, who opens as in a visit, until it leaves; nobody answers its requests."""
         patient = patient_of(self._case, minds, ALONE, key=self._case.id)
         said = count()
@@ -149,19 +147,18 @@ class _Conversation:
         self._begin(f"patient: {minds.names[Role.PATIENT]}", minds.seed)
         opening = await patient.act(OPEN)
         happen(0, Role.PATIENT, Role.DOCTOR, opening.say, opening.state)
-        self._show("Patient", Role.PATIENT, opening.say)
+        show_line(self._screen, "Patient", Role.PATIENT, opening.say)
         turn = 0
-        async for question in questions:
+        async for question in self._questions():
             turn += 1
             happen(turn, Role.DOCTOR, Role.PATIENT, question)
             reply = await patient.act(REPLY)
             to = Role(reply.to)
             happen(turn, Role.PATIENT, to, reply.say, reply.state)
             state = None if reply.state is None else reply.state.value
-            self.documents.append({"question": question, "answer": reply.say, "state": state})
-            self._asked(question)
             to_examiner = to is Role.EXAMINER
-            self._show(f"Patient{' to the examiner' if to_examiner else ''}", Role.PATIENT, reply.say)
+            document = {"question": question, "answer": reply.say, "state": state}
+            self._answer(document, f"Patient{' to the examiner' if to_examiner else ''}", Role.PATIENT)
             if reply.state is not None:
                 self._aside(f"{reply.state.value}, {reply.state.name.lower().replace('_', ' ')}")
             self.ordered, self.left = self.ordered or to_examiner, reply.leave
@@ -169,46 +166,32 @@ class _Conversation:
                 self._aside("The patient leaves.")
                 return
 
-    async def with_examiner(self, minds: Minds, orders: AsyncIterator[str]) -> None:
+    async def with_examiner(self, minds: Minds) -> None:
         """Puts orders to the examiner, who holds all findings of the record, also in an online visit."""
         examiner = examiner_of(self._case, minds, ALONE, "not recorded", key=self._case.id)
         self._begin(f"examiner: {minds.names[Role.EXAMINER]}", minds.seed)
         turn = 0
-        async for order in orders:
+        async for order in self._questions():
             turn += 1
             examiner.observe(Said(seq=2 * turn - 2, turn=turn, who=Role.DOCTOR, to=Role.EXAMINER, text=order))
             results = await examiner.act(EXAMINE)
             examiner.observe(Examined(seq=2 * turn - 1, turn=turn, **msgspec.structs.asdict(results)))
             findings = [{"examination": f.examination, "item": f.item, "value": f.value_text} for f in results.findings]
             told = {"answer": results.text, "findings": findings, "not_recorded": results.not_recorded}
-            self.documents.append({"question": order, **told})
-            self._asked(order)
-            self._show("Examiner", Role.EXAMINER, results.text)
+            self._answer({"question": order, **told}, "Examiner", Role.EXAMINER)
 
     def _begin(self, who: str, seed: int) -> None:
-        if self._quiet:
-            return
-        person = self._case.presentation
-        about = (say_age(person.age, "en") if person.age is not None else "", person.sex or "", plain(person.about))
-        self._screen.rule(Text(f"Case {plain(self._case.id)}", style="bold"), align="left")
-        known = [text for text in about if text]
-        self._screen.print(f"    {', '.join(known)}" if known else "", style="dim")
+        show_person(self._screen, self._case.id, self._case.presentation)
         self._screen.print(f"    {who}; {self._case.setting}; seed {seed}", style="dim")
-        self._screen.print("    An empty line ends it.\n" if self._typed else "", style="dim")
+        self._screen.print("" if self._given else "    An empty line ends it.\n", style="dim")
 
-    def _asked(self, question: str) -> None:
-        if not self._typed:
-            self._show("You", Role.DOCTOR, question, label=f"{len(self.documents):>3} ")
-
-    def _show(self, who: str, role: Role, text: str, *, label: str = "    ") -> None:
-        if not self._quiet:
-            show_line(self._screen, who, role, text, label=label)
+    def _answer(self, document: dict[str, Any], who: str, role: Role) -> None:
+        """Keeps a question with its answer, and shows them."""
+        self.documents.append(document)
+        if self._given:
+            label = f"{len(self.documents):>3} "
+            show_line(self._screen, "You", Role.DOCTOR, document["question"], label=label)
+        show_line(self._screen, who, role, document["answer"])
 
     def _aside(self, text: str) -> None:
-        if not self._quiet:
-            self._screen.print(f"        {text}", style="dim")
-
-
-async def _each(questions: tuple[str, ...]) -> AsyncIterator[str]:
-    for question in questions:
-        yield question
+        self._screen.print(f"        {text}", style="dim")

@@ -1,11 +1,11 @@
-"""A command of ours is called by its words."""
+"""Binding commands to their options: from a command line, or from a mapping."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from cyclopts import (
     Argument,
@@ -18,11 +18,12 @@ from cyclopts import (
     UnusedCliTokensError,
     ValidationError,
 )
+from cyclopts.bind import create_bound_arguments
 from cyclopts.exceptions import ConsumeMultipleError
 
 from polyclinic.cli.commands import APP, COMMANDS
-from polyclinic.cli.configuration import key_of
-from polyclinic.errors import meant
+from polyclinic.cli.configuration import fill, key_of
+from polyclinic.errors import UserError, meant
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
 
@@ -36,45 +37,60 @@ if TYPE_CHECKING:
 _HELP = frozenset(("--help", "-h", "--version"))
 
 
-def check_words(words: Sequence[str]) -> Invocation:
-    """Checks that words are those of a command, and does nothing but return what they say."""
-    from polyclinic.run.invocation import invocation_of  # noqa: PLC0415 - --help must not wait for it
+class BoundCommand(NamedTuple):
+    """A command with the value of every option."""
 
-    bound = _parsed(words, None)[1]
-    bound.apply_defaults()
-    return invocation_of(_name(words), words, bound.arguments)
+    name: str
+    words: Sequence[str]
+    function: Callable[..., object]
+    bound: inspect.BoundArguments
+
+    @property
+    def invocation(self) -> Invocation:
+        """Its name, words and options, and the files that it reads."""
+        from polyclinic.run.invocation import invocation_of  # noqa: PLC0415 - --help must not wait for it
+
+        return invocation_of(self.name, self.words, self.bound.arguments)
+
+    def __call__(self, answers: KeptAnswers | None = None) -> object:
+        """Runs the command, and returns its result; as part of a study it keeps its answers in `answers`."""
+        begin()
+        arguments = self.bound.arguments
+        for name, value in arguments.items():
+            if hasattr(value, "invocation"):
+                arguments[name] = replace(value, invocation=self.invocation, shared_answers=answers)
+        result = self.function(*self.bound.args, **self.bound.kwargs)
+        return run(result) if inspect.iscoroutine(result) else result
 
 
-def call(
-    words: Sequence[str],
-    *,
-    console: Console | None = None,
-    answers: KeptAnswers | None = None,
-) -> object:
-    """Runs a command, with its help on a console, and returns what it gives back.
+def parse(words: Sequence[str], console: Console | None = None) -> BoundCommand:
+    """Returns the command of a command line; its help is printed on a console."""
+    add_own(words)
+    function, bound, _ = APP.parse_args(words, exit_on_error=False, print_error=False, console=console)
+    if _HELP.isdisjoint(words):
+        bound.apply_defaults()
+    return BoundCommand(_name(words), words, function, bound)
 
-    Its answers are kept in `answers`, if it is part of a study.
+
+def bind(command: str, options: Mapping[str, Any], place: str) -> BoundCommand:
+    """Returns a command with options by name, as a configuration file holds them.
+
+    Args:
+        command: its name, such as "eval aie".
+        options: the values; None, False and "" leave an option out.
+        place: named in errors.
     """
-    command, bound = _parsed(words, console)
-    begin()
-    if not _HELP.isdisjoint(words):
-        return command(*bound.args, **bound.kwargs)
-    _record_invocation(_name(words), words, bound, answers)
-    came = command(*bound.args, **bound.kwargs)
-    return run(came) if inspect.iscoroutine(came) else came
-
-
-def _record_invocation(
-    kind: str, words: Sequence[str], bound: inspect.BoundArguments, answers: KeptAnswers | None
-) -> None:
-    """Puts the command and its options into the argument that says where its results are kept."""
-    from polyclinic.run.invocation import invocation_of  # noqa: PLC0415 - --help must not wait for it
-
+    words = command.split()
+    add_own(words)
+    app = APP.parse_commands(words)[1][-1]
+    function = app.default_command
+    if function is None:
+        raise UserError(f"{place}: no command {command!r}")
+    arguments = app.assemble_argument_collection(parse_docstring=True)
+    words += fill(arguments, command, options, place)
+    bound, _ = create_bound_arguments(function, arguments, [], [])
     bound.apply_defaults()
-    for name, value in bound.arguments.items():
-        if hasattr(value, "invocation"):
-            made = invocation_of(kind, words, bound.arguments)
-            bound.arguments[name] = replace(value, invocation=made, shared_answers=answers)
+    return BoundCommand(command, words, function, bound)
 
 
 def _name(words: Sequence[str]) -> str:
@@ -85,7 +101,7 @@ def _name(words: Sequence[str]) -> str:
 
 def add_own(words: Sequence[str]) -> None:
     """Adds the command of a user's evaluation, if that is what the words call."""
-    if words[:1] != ["eval"] or len(words) == 1 or words[1].startswith("-") or f"eval {words[1]}" in COMMANDS:
+    if [*words[:1]] != ["eval"] or len(words) == 1 or words[1].startswith("-") or f"eval {words[1]}" in COMMANDS:
         return
     from polyclinic.cli.evaluations import own_command  # noqa: PLC0415 - only for names that are not ours
 
@@ -93,12 +109,6 @@ def add_own(words: Sequence[str]) -> None:
         if words[1] in APP["eval"]:
             del APP["eval"][words[1]]  # it may be another file of this name by now
         APP["eval"].command(command, name=words[1])
-
-
-def _parsed(words: Sequence[str], console: Console | None) -> tuple[Callable[..., object], inspect.BoundArguments]:
-    add_own([*words])
-    command, bound, _ = APP.parse_args(words, exit_on_error=False, print_error=False, console=console)
-    return command, bound
 
 
 _LONGEST = 80  # characters that are shown of a value

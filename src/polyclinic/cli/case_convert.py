@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -13,19 +12,18 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.writers import WRITERS, check_valid, losses
-from polyclinic.errors import MissingExtra, PlayFailure, RunStopped, UserError
+from polyclinic.errors import MissingExtra, PlayFailure, UserError
 from polyclinic.evaluations.personas import TEMPLATES, made_persona
 from polyclinic.files import json_lines, write_text
-from polyclinic.models.ledger import Ledger
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.run import resume_hint
+from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
-from polyclinic.tasks import AT_ONCE, run_numbered
+from polyclinic.tasks import AT_ONCE
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -71,9 +69,7 @@ async def convert(
         raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     if writer != TEMPLATES and persona is None:
         raise UserError("--writer makes personas; say of which manner: --persona mixed")
-    if models.dry_run and writer == TEMPLATES:
-        raise UserError("--dry-run has no effect here: nothing is asked that could cost anything")
-    cases, ledger, refused = read_case_file(file, layout=layout, strict=strict), Ledger(), 0
+    cases, refused = read_case_file(file, layout=layout, strict=strict), 0
     if persona is not None:
         names = [] if writer == TEMPLATES else [writer]
         opening = open_models(
@@ -91,17 +87,20 @@ async def convert(
                 manner = None if persona == "mixed" else persona
                 return await made_persona(case, model, seed=seed, manner=manner, temperature=models.temperature)
 
+            def show(over: dict[int, Persona | str]) -> None:
+                for number, one in over.items():
+                    _show_refused(cases[number], one)
+                    if not isinstance(one, str):
+                        console().print(plain(f"case {cases[number].id} has a persona"), soft_wrap=True)
+
             at_once = sys.maxsize if batch_api else AT_ONCE
-            over, stopped = await run_numbered((partial(make, case) for case in cases), at_once=at_once)
-        ledger = session.ledger
-        if stopped is not None and not isinstance(stopped, RunStopped):
-            raise stopped
-        _show_made(cases, over, stopped=stopped is not None)
-        show_usage(console(sys.stderr), ledger)
-        if stopped is not None:
-            missing = f"{len(over)} of {counted(len(cases), 'case')} are done, and {out} is not written"
-            raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "making of personas")
-        made = [None if isinstance(one, str) else one for _, one in sorted(over.items())]
+            try:
+                over = await run_items(cases, make, kept, what="making of personas", show=show, at_once=at_once)
+                for case, one in zip(cases, over, strict=True):
+                    _show_refused(case, one)
+            finally:
+                show_usage(console(sys.stderr), session.ledger)
+        made = [None if isinstance(one, str) else one for one in over]
         refused = made.count(None)
         cases = [msgspec.structs.replace(case, persona=one) for case, one in zip(cases, made, strict=True)]
     lost = losses(cases, to)
@@ -117,16 +116,10 @@ async def convert(
         raise PlayFailure(f"{refused} of {len(cases)} cases go without a persona; see the lines above")
 
 
-def _show_made(cases: list[Case], over: dict[int, Persona | str], *, stopped: bool) -> None:
-    """Prints the cases without a persona, and if it was stopped also those that have one."""
-    if stopped and over:
-        note("stopped early; what is over:")
-    for number, persona in sorted(over.items()):
-        if isinstance(persona, str):
-            text = plain(f"case {cases[number].id} goes without a persona: {persona}")
-            console(sys.stderr).print(text, style="yellow", soft_wrap=True)
-        elif stopped:
-            console().print(plain(f"case {cases[number].id} has a persona"), soft_wrap=True)
+def _show_refused(case: Case, made: Persona | str) -> None:
+    if isinstance(made, str):
+        text = plain(f"case {case.id} goes without a persona: {made}")
+        console(sys.stderr).print(text, style="yellow", soft_wrap=True)
 
 
 def _show(document: dict[str, Any], *, of_personas: bool) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import itertools
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
-from polyclinic.errors import EndpointError, RunStopped, UserError
+from polyclinic.errors import UserError
 from polyclinic.files import json_lines, make_folder, write_json, write_text
 from polyclinic.generation.background import HOME, RegionName, in_region
 from polyclinic.generation.draw import DrawnPatient, draw_patients
@@ -37,11 +36,11 @@ from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
 from polyclinic.run.options import MODELS, Force, KeptOptions, Models, NewFile, On, Seed, between, check_new
+from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
 from polyclinic.settings import setting
-from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
-from polyclinic.terminal.screen import console, note, progress
+from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
 
@@ -99,48 +98,25 @@ async def write_records(
     """Returns the cases of patients with their histories written, and prints and keeps what was refused."""
     if model_of(writing.writer) is None:
         raise UserError(f"--writer {writing.writer!r} is not a model; a writer is one, such as direct/NAME")
-    over, coming = list[WrittenPatient](), iter(patients)
-    again = "the same command goes on from there"
-    async with AsyncExitStack() as stack:
-        session = await stack.enter_async_context(
-            open_models(
-                [writing.writer],
-                writing.settings,
-                journal=journal_of(answers_of(KeptOptions(out=folder)), run=writing.run),
-                seed=writing.seed,
-            )
-        )
-        write: Callable[[DrawnPatient], Awaitable[WrittenPatient]] = partial(writing.write, session=session)
+    kept = KeptOptions(out=folder)
+    journal, keys = journal_of(answers_of(kept), run=writing.run), keys_of(writing.settings)
+    async with open_models([writing.writer], writing.settings, journal=journal, seed=writing.seed) as session:
+        workers = None
         if on is not None:
-            keys = keys_of(writing.settings)
             holder = Holder(session.journal, session.ledger)
-            pool = WorkerPool(on, writing, holder, items=n, report=note, environment=keys)
-            write = (await stack.enter_async_context(pool)).compute
-        advance = stack.enter_context(progress("writing", n, quiet=False))
-
-        async def one(drawn: DrawnPatient) -> WrittenPatient:
-            written: WrittenPatient = await write(drawn)
-            advance()
-            return written
-
-        try:
-            while some := list(itertools.islice(coming, _TOGETHER)):
-                came, stopped = await run_until_error(partial(one, drawn) for drawn in some)
-                over += came
-                if stopped is not None:
-                    raise stopped
-        except RunStopped as ended:
-            if over:
-                note("stopped early; what is over:")
-                _show(over, writing.writer)
-            done = f"{len(over):,} of {counted(n, 'history').replace('historys', 'histories')} are over"
-            raise type(ended)(f"{ended}; {done}, and {again}") from None
-        except EndpointError as failure:
-            raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
-    refused = Counter(why for one in over for why in one.refused)
-    written = sum(one.written for one in over)
-    document = {"patients": len(over), "written": written, "refused": dict(sorted(refused.items()))}
-    write_json(folder / _COUNTS, document)
+            workers = partial(WorkerPool, on, writing, holder, report=note, environment=keys)
+        over = await run_items(
+            list(patients),
+            partial(writing.write, session=session),
+            kept,
+            what="writing",
+            unit="patient",
+            doing="writing",
+            show=lambda over: _show(list(over.values()), writing.writer),
+            at_once=_TOGETHER,
+            workers=workers,
+        )
+    write_json(folder / _COUNTS, _counts(over))
     _show(over, writing.writer)
     show_usage(console(sys.stderr), session.ledger)
     return [one.case for one in over]
@@ -160,38 +136,29 @@ class CaseDrawing:
         """Yields the function that draws a stretch: (first, n)."""
 
         async def drawn(stretch: tuple[int, int], _: WorkerSide) -> str:
-            first, n = stretch
-            return json_lines(self.draw(n, first))
+            return json_lines(self.draw(*stretch))
 
         yield drawn
 
-    def draw(self, n: int, first: int = 0) -> Iterator[Case]:
+    def draw(self, first: int, n: int) -> Iterator[Case]:
         """Returns n patients from number `first` on."""
         knowledge = in_region(read_knowledge().select(self.diseases), self.region)
         return draw(knowledge, n=n, seed=self.seed, language=self.language, first=first)
 
 
-async def _drawn_by_workers(drawing: CaseDrawing, n: int, on: str) -> Iterable[str]:
-    """Returns the lines of n patients, drawn in stretches by workers."""
-    stretches = [(first, min(_STRETCH, n - first)) for first in range(0, n, _STRETCH)]
-    with progress("drawing", len(stretches), quiet=False) as advance:
-        async with WorkerPool(on, drawing, Holder(None, Ledger()), items=len(stretches), report=note) as pool:
-
-            async def one(stretch: tuple[int, int]) -> str:
-                lines: str = await pool.compute(stretch)
-                advance()
-                return lines
-
-            return await asyncio.gather(*map(one, stretches))
+def _counts(over: Sequence[WrittenPatient]) -> dict[str, Any]:
+    refused = Counter(why for one in over for why in one.refused)
+    written = sum(one.written for one in over)
+    return {"patients": len(over), "written": written, "refused": dict(sorted(refused.items()))}
 
 
 def _show(over: Sequence[WrittenPatient], writer: str) -> None:
-    written = sum(one.written for one in over)
-    refused = Counter(why for one in over for why in one.refused)
-    rows = [("written", number(written, ","))]
-    rows.append(("kept as drawn, as every record was refused", number(len(over) - written, ",")))
-    rows += [(f"refused: {why}", number(times, ",")) for why, times in sorted(refused.items())]
-    console().print(table(f"{len(over):,} histories by {writer}", ("", "number"), rows))
+    counts = _counts(over)
+    kept = counts["patients"] - counts["written"]
+    rows = [("written", counts["written"]), ("kept as drawn, as every record was refused", kept)]
+    rows += [(f"refused: {why}", times) for why, times in counts["refused"].items()]
+    shown = ((name, number(count, ",")) for name, count in rows)
+    console().print(table(f"{len(over):,} histories by {writer}", ("", "number"), shown))
 
 
 _AGENT_HOSPITAL = "respiratory"
@@ -260,12 +227,24 @@ async def generate(
     if layout == "tor":
         if on is not None:
             raise UserError(f"--on {on} divides outpatients, and what --writer writes; leave it out")
-        _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
+        if (left := len(knowledge.diseases)) < _FEWEST:
+            raise UserError(f"inpatients have several diseases at once; --diseases leaves {left}, needs {_FEWEST}")
+        inpatients = generate_inpatients(knowledge, n=n, seed=seed, language=language)
+        write_text(out, tor_lines(inpatients, with_pathology(knowledge)))
+        note(f"{counted(n, 'inpatient')}: {out}. Next: polyclinic eval tor --cases {out} --doctor rules")
         return
     drawing = CaseDrawing(diseases or "all", region, seed, language)
-    write_text(out, json_lines(drawing.draw(n)) if on is None else "".join(await _drawn_by_workers(drawing, n, on)))
-    drawn = f"{counted(n, 'case')}, drawn from {counted(len(knowledge.diseases), 'disease')}"
-    note(f"{drawn}: {out}. Next: polyclinic consult --case {out}")
+    if on is None:
+        write_text(out, json_lines(drawing.draw(0, n)))
+    else:
+        stretches = [(first, min(_STRETCH, n - first)) for first in range(0, n, _STRETCH)]
+        async with WorkerPool(on, drawing, Holder(None, Ledger()), items=len(stretches), report=note) as pool:
+            drawn = await run_items(
+                stretches, pool.compute, KeptOptions(), what="drawing", doing="drawing", unit="part"
+            )
+        write_text(out, "".join(drawn))
+    told = f"{counted(n, 'case')}, drawn from {counted(len(knowledge.diseases), 'disease')}"
+    note(f"{told}: {out}. Next: polyclinic consult --case {out}")
 
 
 async def _generate_practice(
@@ -298,13 +277,3 @@ async def _generate_practice(
         f"{_TRAIN:,} patients to practise on and {_TEST} for tests: {out}. Next: polyclinic evolve --train "
         f"{files['train']} --test {files['test']} --out evolved"
     )
-
-
-def _generate_inpatients(knowledge: Knowledge, out: Path, *, n: int, seed: int, language: Language) -> None:
-    if len(knowledge.diseases) < _FEWEST:
-        raise UserError(
-            f"inpatients have several diseases at once; --diseases leaves {len(knowledge.diseases)}, needs 4"
-        )
-    cases = generate_inpatients(knowledge, n=n, seed=seed, language=language)
-    write_text(out, tor_lines(cases, with_pathology(knowledge)))
-    note(f"{counted(n, 'inpatient')}: {out}. Next: polyclinic eval tor --cases {out} --doctor rules")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -17,7 +17,6 @@ from polyclinic.cases.check import CheckResult, check_cases
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.chart import show_chart
-from polyclinic.cli.one_case import case_named, split_case
 from polyclinic.errors import UserError
 from polyclinic.evidence_tree.sources import KINDS, divide
 from polyclinic.generation.ceiling import Ceiling, measure
@@ -26,7 +25,7 @@ from polyclinic.knowledge.check import check_knowledge
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.named_in import named_in
 from polyclinic.language.language import length
-from polyclinic.run.case_files import each_case
+from polyclinic.run.case_files import case_named, each_case, split_case
 from polyclinic.run.options import Json, LayoutOption
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.figures import low_to_high, number
@@ -38,60 +37,31 @@ _BAR = 30
 _FIRST_YEARS = (0, 18, 45, 60, 75)  # of the bands of age; the two last are the paper's
 
 
-class CountedShare(msgspec.Struct, frozen=True):
-    """How many of all have a name, and what percent that is."""
+def summarise(cases: Sequence[Case], knowledge: Knowledge) -> dict[str, Any]:
+    """Counts what the cases are, as `--json` prints it.
 
-    name: str
-    n: int
-    percent: float
-
-
-class CaseSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases of a file together.
-
-    Attributes:
-        diagnoses: labels, of all that all cases have, the most frequent first; `labels` counts them.
+    Ages, sexes and departments are of the cases where they are known; the length of a record is in words, in Chinese in
+    characters.
     """
-
-    n: int  # cases
-    labels: int
-    diagnoses: tuple[CountedShare, ...]
-    ages: tuple[CountedShare, ...]  # by band of years, of those whose age is known, as sexes and departments are
-    sexes: tuple[CountedShare, ...]
-    departments: tuple[CountedShare, ...]
-    parts: tuple[CountedShare, ...]  # cases that have data of each kind (outpatient, laboratory, radiology, pathology)
-    per_case: float
-    findings: float
-    words: float  # mean length of the record: words, or characters where it is Chinese
-    options: float
-
-
-def summarise(cases: Sequence[Case], knowledge: Knowledge) -> CaseSummary:
-    """Counts who the cases are."""
     n = max(len(cases), 1)
     named = [diagnosis.name for case in cases for diagnosis in case.truth.diagnoses]
     labels = [name if (known := knowledge.disease_named(name)) is None else known.name.en for name in named]
-    departments = [_department(case, knowledge) for case in cases]
-    ages = [case.presentation.age for case in cases]
-    by_band = Counter(_band(age) for age in ages if age is not None)
-    parts = Counter(kind for case in cases for kind in divide(case.record, knowledge))
-    texts = [[part.read_out() for part in divide(case.record, knowledge).values()] for case in cases]
-    return CaseSummary(
-        n=len(cases),
-        labels=len(labels),
-        diagnoses=_shares(Counter(labels), len(labels)),
-        ages=tuple(
-            CountedShare(band, by_band[band], 100 * by_band[band] / max(by_band.total(), 1))
-            for band in map(_band, _FIRST_YEARS)
-        ),
-        sexes=_shares(Counter(case.presentation.sex for case in cases if case.presentation.sex), None),
-        departments=_shares(Counter(d for d in departments if d), None),
-        parts=tuple(CountedShare(kind, parts[kind], 100 * parts[kind] / n) for kind in KINDS),
-        per_case=len(labels) / n,
-        findings=sum(len(case.record.findings) for case in cases) / n,
-        words=sum(length(text) for part in texts for text in part) / n,
-        options=sum(len(case.question.options) if case.question else 0 for case in cases) / n,
-    )
+    ages = Counter(_band(case.presentation.age) for case in cases if case.presentation.age is not None)
+    divided = [divide(case.record, knowledge) for case in cases]
+    parts = Counter(kind for one in divided for kind in one)
+    return {
+        "n": len(cases),
+        "labels": len(labels),
+        "diagnoses": _shares(Counter(labels)),
+        "ages": [_share(band, ages[band], ages.total()) for band in map(_band, _FIRST_YEARS)],
+        "sexes": _shares(Counter(case.presentation.sex for case in cases if case.presentation.sex)),
+        "departments": _shares(Counter(filter(None, (_department(case, knowledge) for case in cases)))),
+        "parts": [_share(kind, parts[kind], n) for kind in KINDS],
+        "per_case": len(labels) / n,
+        "findings": sum(len(case.record.findings) for case in cases) / n,
+        "words": sum(length(part.read_out()) for one in divided for part in one.values()) / n,
+        "options": sum(len(case.question.options) if case.question else 0 for case in cases) / n,
+    }
 
 
 def _band(age: float) -> str:
@@ -109,40 +79,40 @@ def _department(case: Case, knowledge: Knowledge) -> str:
     return knowledge.departments[named].name.en if named in knowledge.departments else named
 
 
-def _shares(counts: Counter[str], of: int | None) -> tuple[CountedShare, ...]:
-    total = max(counts.total() if of is None else of, 1)
+def _share(name: str, n: int, of: int) -> dict[str, Any]:
+    return {"name": name, "n": n, "percent": 100 * n / max(of, 1)}
+
+
+def _shares(counts: Counter[str]) -> list[dict[str, Any]]:
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    return tuple(CountedShare(name, count, 100 * count / total) for name, count in ordered)
+    return [_share(name, count, counts.total()) for name, count in ordered]
 
 
-def show_summary(screen: Console, summary: CaseSummary) -> None:
-    """Draws it: a table of bars for each way of looking at them."""
+def show_summary(screen: Console, summary: Mapping[str, Any]) -> None:
+    """Draws a summary: a table of bars for each property."""
     screen.print(
-        f"{counted(summary.n, 'case')}; on average {summary.per_case:.1f} diagnoses, {summary.findings:.0f} findings, "
-        f"{summary.words:.0f} words or characters, {summary.options:.1f} options"
+        f"{counted(summary['n'], 'case')}; on average {summary['per_case']:.1f} diagnoses, {summary['findings']:.0f} "
+        f"findings, {summary['words']:.0f} words or characters, {summary['options']:.1f} options"
     )
-    named = f"diagnoses ({len(summary.diagnoses)}; {summary.labels} in all)"
-    _bars(screen, named, summary.diagnoses)
-    _bars(screen, "age", summary.ages)
-    _bars(screen, "sex", summary.sexes)
-    _bars(screen, f"department ({len(summary.departments)})", summary.departments)
-    _bars(screen, "has data of", summary.parts)
+    _bars(screen, f"diagnoses ({len(summary['diagnoses'])}; {summary['labels']} in all)", summary["diagnoses"])
+    _bars(screen, "age", summary["ages"])
+    _bars(screen, "sex", summary["sexes"])
+    _bars(screen, f"department ({len(summary['departments'])})", summary["departments"])
+    _bars(screen, "has data of", summary["parts"])
 
 
-def _bars(screen: Console, title: str, shares: Iterable[CountedShare]) -> None:
-    every = list(shares)
-    if not any(one.n for one in every):
+def _bars(screen: Console, title: str, shares: Sequence[Mapping[str, Any]]) -> None:
+    most = max((one["percent"] for one in shares), default=0)
+    if not most:
         screen.print(f"\n{title}: not recorded")
         return
-    most = max(one.percent for one in every)
     shown = table(f"\n{title}", ("", "n", "%", " "), right=("n", "%"))
-    for one in every[:_SHOWN]:
-        bar = "█" * max(round(_BAR * one.percent / most), int(one.n > 0))
-        shown.add_row(Text(plain(one.name)), str(one.n), number(one.percent, ".1f"), bar)
+    for one in shares[:_SHOWN]:
+        bar = "█" * max(round(_BAR * one["percent"] / most), int(one["n"] > 0))
+        shown.add_row(Text(plain(one["name"])), str(one["n"]), number(one["percent"], ".1f"), bar)
     screen.print(shown)
-    if len(every) > _SHOWN:
-        rest = every[_SHOWN:]
-        screen.print(f"and {len(rest)} more, {sum(one.percent for one in rest):.1f} % together", style="dim")
+    if rest := shares[_SHOWN:]:
+        screen.print(f"and {len(rest)} more, {sum(one['percent'] for one in rest):.1f} % together", style="dim")
 
 
 _DRAWN = 400
@@ -182,7 +152,7 @@ def show(
     if summary:
         summed = summarise(list(cases), read_knowledge())
         if json:
-            print_json(msgspec.to_builtins(summed))
+            print_json(summed)
         else:
             show_summary(console(), summed)
     elif json:
@@ -201,18 +171,6 @@ def _show_one(found: Case, *, truth: bool, json: bool) -> None:
     print_json(document)
 
 
-def _show_all(cases: Iterable[Case], *, truth: bool) -> None:
-    columns = ["id", "language", "age", "sex", "complaint", "findings", *(["diagnoses"] if truth else [])]
-    # As text, and not as cases: a file may hold more of them than memory does.
-    rows = [_row(case, truth=truth) for case in cases]
-    screen = console()
-    if len(rows) > _TABLE:
-        print_rows(screen, columns, rows, right=("age", "findings"))
-    else:
-        screen.print(table(None, columns, rows, right=("age", "findings")))
-    screen.print(f"\n{counted(len(rows), 'case')}")
-
-
 def _listed(case: Case, *, truth: bool) -> dict[str, Any]:
     presentation = case.presentation
     found = {
@@ -227,11 +185,20 @@ def _listed(case: Case, *, truth: bool) -> dict[str, Any]:
     return found | ({"diagnoses": [d.name for d in case.truth.diagnoses]} if truth else {})
 
 
-def _row(case: Case, *, truth: bool) -> list[str]:
-    p = case.presentation
-    row = [case.id, p.language, "" if p.age is None else f"{p.age:.3g}", p.sex or "", p.complaint]
-    row += [str(len(case.record.findings)), *(["; ".join(d.name for d in case.truth.diagnoses)] if truth else [])]
-    return list(map(plain, row))
+def _show_all(cases: Iterable[Case], *, truth: bool) -> None:
+    columns = ["id", "language", "age", "sex", "complaint", "findings", *(["diagnoses"] if truth else [])]
+    rows = []
+    for case in cases:  # as text, and not as cases: a file may hold more of them than memory does
+        listed = _listed(case, truth=truth)
+        listed["age"] = "" if listed["age"] is None else f"{listed['age']:.3g}"
+        listed["diagnoses"] = "; ".join(listed.get("diagnoses", ()))
+        rows.append([plain("" if listed[column] is None else str(listed[column])) for column in columns])
+    screen = console()
+    if len(rows) > _TABLE:
+        print_rows(screen, columns, rows, right=("age", "findings"))
+    else:
+        screen.print(table(None, columns, rows, right=("age", "findings")))
+    screen.print(f"\n{counted(len(rows), 'case')}")
 
 
 def check(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.console import Console, Group, RenderableType
@@ -14,7 +15,6 @@ from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import Finding, flag_of
-from polyclinic.knowledge.entries import Disposition
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language, capitalised
@@ -41,36 +41,7 @@ _NormalTexts = dict[tuple[str, str], set[str]]
 _ALWAYS = ("past", "medications", "allergies")
 _RULE = 2  # letters that what belongs to a heading stands in
 
-
-class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    sexes: dict[str, str]
-    complaint: str
-    history: dict[str, str]
-    nothing_told: str
-    vital_signs: str
-    vital_names: dict[str, str]
-    results: str
-    columns: tuple[str, str, str, str, str]
-    reports: str
-    flags: str
-    question: str
-    truth: str
-    diagnosis: str
-    severity: str
-    severities: dict[str, str]
-    acuity: str
-    acuities: tuple[str, str, str, str, str]
-    disposition: str
-    dispositions: dict[Disposition, str]
-    department: str
-    rationale: str
-    treatment: str
-    answers: str
-    differential: str
-    likely: str
-
-
-_words = WORDS.section("chart", _ChartWords)
+_words = WORDS.section("chart", dict[str, Any])
 
 
 def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool) -> None:
@@ -79,15 +50,15 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
     words = _words(language)
     person = case.presentation
     age = "" if person.age is None else say_age(person.age, person.language)
-    sex = "" if person.sex is None else words.sexes[person.sex]
+    sex = "" if person.sex is None else words["sexes"][person.sex]
     head = " · ".join(plain(part) for part in (case.id, person.about, sex, age) if part)
     screen.rule(Text(head, style="bold"), align="left", style="dim")
-    _section(screen, words.complaint, Text(plain(person.complaint)))
+    print_section(screen, words["complaint"], person.complaint)
     history = case.record.history
     sections = dict(history.sections()) | {"symptoms": MARKS[language].semicolon.join(history.symptoms)}
-    for name, heading in words.history.items():
+    for name, heading in words["history"].items():
         if sections.get(name) or name in _ALWAYS:
-            _section(screen, heading, Text(plain(sections.get(name) or words.nothing_told)))
+            print_section(screen, heading, sections.get(name) or words["nothing_told"])
     # Findings of several days are shown day by day, and so are vital signs.
     found = [
         msgspec.structs.replace(one, examination=f"{one.examination}, {one.date}") if one.date else one
@@ -95,42 +66,44 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
     ]
     vital = [f for f in found if f.code is not None and f.code.code in _VITAL and not f.date]
     if vital:
-        _section(screen, words.vital_signs, _vital_row(vital, words))
+        print_section(screen, words["vital_signs"], _vital_row(vital, words))
     others = [f for f in found if f not in vital]
     panels = {f.examination for f in others if not isinstance(f.value, str)}
     usual = _usual(knowledge, language)
     results = [f for f in others if f.examination in panels]
     reports = [f for f in others if f.examination not in panels]
-    if results:
-        screen.print(Text(f"\n{words.results}", style="bold"))
-        screen.print(Padding(_results(results, words, usual), (0, 0, 0, _RULE)))
-    if reports:
-        screen.print(Text(f"\n{words.reports}", style="bold"))
-        screen.print(Padding(Group(*_reports(reports, usual, language)), (0, 0, 0, _RULE)))
+    for heading, shown in (
+        (words["results"], _results(results, words, usual) if results else None),
+        (words["reports"], Group(*_reports(reports, usual, language)) if reports else None),
+    ):
+        if shown is not None:
+            screen.print(Text(f"\n{heading}", style="bold"))
+            screen.print(Padding(shown, (0, 0, 0, _RULE)))
     if found:
-        screen.print(Text(f"\n{words.flags}", style="dim"))
+        screen.print(Text("\n" + words["flags"], style="dim"))
     if case.question is not None:
         options = "\n".join(f"{key}. {option}" for key, option in case.question.options.items())
-        _section(screen, words.question, Text(plain(f"{case.question.stem}\n{options}")))
+        print_section(screen, words["question"], f"{case.question.stem}\n{options}")
     if truth:
         _show_truth(screen, case, knowledge, words)
 
 
-def _section(screen: Console, name: str, told: RenderableType) -> None:
+def print_section(screen: Console, name: str, told: Text | str) -> None:
+    """Prints what belongs to a heading beside it."""
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_column(style="bold", min_width=15, max_width=15)
     row.add_column(overflow="fold")
-    row.add_row(name, told)
+    row.add_row(name, told if isinstance(told, Text) else Text(plain(told)))
     screen.print(row)
 
 
-def _vital_row(findings: Sequence[Finding], words: _ChartWords) -> Text:
+def _vital_row(findings: Sequence[Finding], words: dict[str, Any]) -> Text:
     by_name: dict[str, list[Finding]] = {}
     for finding in findings:
         assert finding.code is not None  # noqa: S101
         by_name.setdefault(_VITAL[finding.code.code], []).append(finding)
     row = Text()
-    for name, label in words.vital_names.items():
+    for name, label in words["vital_names"].items():
         of_name = by_name.get(name, ())
         if not of_name:
             continue
@@ -162,11 +135,11 @@ def _flag(finding: Finding, usual: _NormalTexts) -> str:
     return "" if finding.value in normal else "A"
 
 
-def _results(findings: Iterable[Finding], words: _ChartWords, usual: _NormalTexts) -> Table:
+def _results(findings: Iterable[Finding], words: dict[str, Any], usual: _NormalTexts) -> Table:
     shown = Table.grid(padding=(0, 2, 0, 0))
     for style, ratio in (("", 3), ("", 2), ("bold red", None), ("", None), ("dim", None)):
         shown.add_column(overflow="fold", style=style, ratio=ratio, no_wrap=bool(style))
-    shown.add_row(*(Text(name, style="dim") for name in words.columns))
+    shown.add_row(*(Text(name, style="dim") for name in words["columns"]))
     for examination, of_one in groupby(findings, key=lambda one: one.examination):
         shown.add_row(Text(capitalised(plain(examination)), style="italic"))
         for finding in of_one:
@@ -198,30 +171,30 @@ def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Languag
         yield row
 
 
-def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _ChartWords) -> None:
+def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: dict[str, Any]) -> None:
     language, truth = case.presentation.language, case.truth
     screen.print()
-    screen.rule(Text(words.truth, style="bold"), align="left", style="dim")
+    screen.rule(Text(words["truth"], style="bold"), align="left", style="dim")
     named = [f"{d.name}{f' ({d.icd10})' if d.icd10 else ''}" for d in truth.diagnoses]
-    _section(screen, words.diagnosis, Text("\n".join(map(plain, named))))
+    print_section(screen, words["diagnosis"], "\n".join(named))
     if truth.severity:
-        _section(screen, words.severity, words.severities[truth.severity])
+        print_section(screen, words["severity"], words["severities"][truth.severity])
     # What else it might be, in the source's order, with probabilities where there are any.
     shares = {} if truth.probabilities is msgspec.UNSET else dict(truth.probabilities)
-    listed = [words.likely.format(name=name, percent=100 * share) for name, share in shares.items()]
+    listed = [words["likely"].format(name=name, percent=100 * share) for name, share in shares.items()]
     if listed := [*listed, *(name for name in truth.differential if name not in shares)]:
-        _section(screen, words.differential, Text("\n".join(map(plain, listed))))
+        print_section(screen, words["differential"], "\n".join(listed))
     if truth.acuity:
-        _section(screen, words.acuity, words.acuities[truth.acuity - 1])
+        print_section(screen, words["acuity"], words["acuities"][truth.acuity - 1])
     if case.department:
         known = knowledge.departments.get(case.department)
         department = case.department if known is None else known.name.get(language)
-        _section(screen, words.department, Text(plain(department)))
-    for name, items in ((words.rationale, truth.rationale), (words.treatment, truth.treatment)):
+        print_section(screen, words["department"], department)
+    for name, items in ((words["rationale"], truth.rationale), (words["treatment"], truth.treatment)):
         if items:
-            _section(screen, name, Text("\n".join(f"• {plain(item)}" for item in items)))
+            print_section(screen, name, "\n".join(f"• {item}" for item in items))
     disease = knowledge.disease_named(truth.diagnoses[0].name)
     if disease is not None and truth.severity and truth.treatment:
-        _section(screen, words.disposition, words.dispositions[disease.plan(truth.severity).disposition])
+        print_section(screen, words["disposition"], words["dispositions"][disease.plan(truth.severity).disposition])
     if truth.answers:
-        _section(screen, words.answers, Text(plain(", ".join(truth.answers))))
+        print_section(screen, words["answers"], ", ".join(truth.answers))

@@ -71,9 +71,9 @@ class Check(msgspec.Struct):
         return self.answers and self.structured
 
 
-async def check_model(model: Provider, *, rounds: int = 3) -> Check:
+async def check_model(model: Provider, *, rounds: int = 3, server: str = "") -> Check:
     """Asks a model, which is not open yet, a few short questions, and times so many rounds of them."""
-    check = Check(model.name)
+    check = Check(model.name, server=server)
     try:
         async with model:
             times = []
@@ -140,17 +140,14 @@ async def check(
     names = model or list(at.said.models)
     check_addresses(names, at)
     settings = ModelSettings(base_url=at.base_url, api_key_env=at.api_key_env, model_file=at.model_file)
-    how: dict[str, Any] = {"timeout": timeout, "attempts": 2, "report": _quiet}
-    opened, of = [], []
+    opened = []
     for name in names:
-        # Each server is checked by itself.
-        urls = settings.addresses(name)
-        opened += [open_provider(name, settings, base_url=url, **how) for url in urls]
-        opened += [] if urls else [open_provider(name, settings, **how)]
-        of += urls if len(urls) > 1 else [""]
-    checks, installed = [await check_model(one) for one in opened], extras()
-    for found, server in zip(checks, of, strict=True):
-        found.server = server
+        urls = settings.addresses(name)  # each server is checked by itself
+        for number in range(max(len(urls), 1)):
+            how: dict[str, Any] = {"base_url": urls[number]} if urls else {}
+            provider = open_provider(name, settings, timeout=timeout, attempts=2, report=lambda _: None, **how)
+            opened.append((provider, urls[number] if len(urls) > 1 else ""))
+    checks, installed = [await check_model(one, server=server) for one, server in opened], extras()
     if json:
         print_json({"models": msgspec.to_builtins(checks), "extras": installed})
     else:
@@ -163,19 +160,11 @@ async def check(
     return 0 if all(found.good for found in checks) else 1
 
 
-def _quiet(_: str) -> None:
-    """Says nothing now: what a model does not take stands in the result."""
-
-
 def _line(found: Check) -> str:
-    facts = [f"reachable {_yes(found.reachable)}", f"answers {_yes(found.answers)}"]
-    facts += [f"structured answers {_yes(found.structured)}"]
+    asked = {"reachable": found.reachable, "answers": found.answers, "structured answers": found.structured}
+    facts = [f"{fact} {'yes' if holds else 'no'}" for fact, holds in asked.items()]
     facts += [f"{1000 * found.seconds:.0f} ms"] if found.seconds is not None else []
     facts += [f"does not take {', '.join(found.left_out)}"] if found.left_out else []
     facts += [found.problem] if found.problem else []
     at = f" at {found.server}" if found.server else ""
     return f"{found.model}{at}: {'; '.join(facts)}"
-
-
-def _yes(fact: bool) -> str:
-    return "yes" if fact else "no"

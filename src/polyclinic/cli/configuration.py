@@ -60,6 +60,29 @@ def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) ->
             _fill(argument, key, value, place)
 
 
+def fill(arguments: ArgumentCollection, command: str, options: Mapping[str, Any], place: str) -> list[str]:
+    """Fills the options of a command from a mapping by name, and returns the words for a command line."""
+    known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
+    by_name = {key.rpartition(".")[2]: key for key in known}
+    words: list[str] = []
+    for option, value in options.items():
+        name = option.replace("_", "-")
+        key = name if name in known else by_name.get(name, name)
+        if key not in known:
+            _refuse(key, place, known, command)
+        if value is None or value is False or value in ("", []):
+            continue
+        _fill(known[key], key, value, place)
+        for one in _listed(value):
+            if section_of(known[key].parameter) is not None:
+                words += [SET, f"{key}={text_of(one)}"]
+            else:
+                words += [f"--{key}"] if one is True else [f"--{key}", text_of(one)]
+    for one in arguments:
+        _read_places(one, command.partition(" ")[0])
+    return words
+
+
 def _read_places(argument: Argument, command: str) -> None:
     """Refuses blank names of files, and puts a folder in the place of results in a database, `URL#17`."""
     shown = str(argument.parameter.metavar or argument.name)
@@ -176,7 +199,7 @@ def _refuse(key: str, place: str, known: Mapping[str, Argument], command: str) -
 def _fill(argument: Argument, key: str, value: Any, place: str) -> None:
     """Gives an argument a value as the command line would."""
     values = _listed(value)
-    if isinstance(value, list) and argument.token_count() == (1, False):
+    if len(values) != 1 and argument.token_count() == (1, False):
         raise UserError(f"{place}: {key} takes one value, and {len(value)} came")
     for number, one in enumerate(values):
         if isinstance(one, dict | list):

@@ -2,51 +2,74 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from polyclinic.cli.calling import BoundCommand
 from polyclinic.errors import UserError
 from polyclinic.models.dry_run import ASSUMED, DryRunOver, ExpectedCalls, ExpectedRun
 from polyclinic.terminal.figures import AT_LEAST, at_least, number
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import counted, table
 
-Place = TypeVar("Place", Path, Path | None)
+_WRITTEN = ("folder", "out")
+"""Arguments that name a folder to which a command writes."""
+
+_SWITCHED_OFF = {"on": None, "live": False}
+_CHANGED = (*_WRITTEN, *_SWITCHED_OFF)
 
 
 @contextmanager
-def scratch(folder: Place, *, dry_run: bool) -> Iterator[Place]:
-    """Yields the folder that a command writes to; in a dry run a copy of it, which is deleted."""
-    if folder is None or not dry_run:
-        yield folder
-        return
-    with TemporaryDirectory() as within:
-        copy = Path(within) / folder.name
-        if folder.is_dir():
-            shutil.copytree(folder, copy)
-        yield copy
+def _elsewhere(command: BoundCommand) -> Iterator[None]:
+    """Has a command compute in this process, and write to a temporary copy of its folder."""
+    arguments = command.bound.arguments
+    with TemporaryDirectory() as scratch:
+
+        def changed(name: str, value: Any) -> Any:
+            if name in _WRITTEN and value is not None:
+                copy = Path(scratch) / (value.name if isinstance(value, Path) else "database")
+                if isinstance(value, Path) and value.is_dir():
+                    shutil.copytree(value, copy)
+                return copy
+            return _SWITCHED_OFF.get(name, value)
+
+        for name, value in arguments.items():
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+                new = {field: changed(field, one) for field, one in fields.items() if field in _CHANGED}
+                arguments[name] = dataclasses.replace(value, **new) if new else value
+            elif name in _CHANGED:
+                arguments[name] = changed(name, value)
+        yield
 
 
-def estimate(command: Callable[[], object], *, json: bool) -> object:
-    """Runs a command without its output, and prints what a real run is expected to take."""
+def rehearse(command: BoundCommand) -> DryRunOver:
+    """Runs a command without its output, and returns its expected calls."""
     try:
-        with redirect_stdout(io.StringIO()):
+        with _elsewhere(command), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             ended = command()
     except DryRunOver as over:
-        if json:
-            print_json(over.expected)
-        else:
-            show_expected(console(), over.expected)
-        return 0
+        return over
     raise UserError(f"--dry-run has no effect here: nothing is asked that could cost anything ({ended or 'done'})")
+
+
+def estimate(command: BoundCommand, *, json: bool) -> int:
+    """Prints the expected calls, tokens and cost of a command."""
+    expected = rehearse(command).expected
+    if json:
+        print_json(expected)
+    else:
+        show_expected(console(), expected)
+    return 0
 
 
 def show_expected(screen: Console, expected: ExpectedRun) -> None:

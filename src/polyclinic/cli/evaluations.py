@@ -32,12 +32,12 @@ def command_of(evaluation: Evaluation[Any, Any]) -> Callable[..., Awaitable[None
     """Returns the command that runs an evaluation with its options."""
 
     async def of_options(*, options: Any, run: RunOptions = RUN) -> None:
-        from polyclinic.evaluations.runner import evaluate  # noqa: PLC0415 - not needed for --help
+        from polyclinic.evaluations.evaluation import evaluate  # noqa: PLC0415 - not needed for --help
 
         await evaluate(evaluation, options, run)
 
     async def of_arguments(acted_on: Any, *, options: Any, run: RunOptions = RUN) -> None:
-        from polyclinic.evaluations.runner import evaluate  # noqa: PLC0415 - not needed for --help
+        from polyclinic.evaluations.evaluation import evaluate  # noqa: PLC0415 - not needed for --help
 
         await evaluate(evaluation, options, run, acted_on=acted_on)
 

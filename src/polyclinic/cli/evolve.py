@@ -25,7 +25,6 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
-from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_options import (
     FILE_ORDER,
     PRACTICE,
@@ -63,8 +62,8 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import ItemMeasure, decoded
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import MODELS, NOWHERE, POSITIVE, PRIVATE, Json, KeptOptions, Models, On, StrictSetting
-from polyclinic.run.provenance import write_results
-from polyclinic.run.storing import answers_of, keep_results, results_folder
+from polyclinic.run.output import Output, write_results
+from polyclinic.run.storing import answers_of, check_database, keep_results, results_folder
 from polyclinic.seeds import derive
 from polyclinic.settings import name_of
 from polyclinic.stopping import is_stopped
@@ -142,11 +141,10 @@ async def evolve(
         raise UserError("a practice is kept; say where with --out")
     if replicas == 1 and on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
-    if replicas > 1 and models.dry_run:
-        raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
     if on is not None:
         check_site(on)
-    with results_folder(kept) as out, scratch(out, dry_run=models.dry_run) as folder:
+    check_database(kept)
+    with results_folder(kept) as folder:
         assert folder is not None  # noqa: S101
         places = []
         for seed in range(options.seed, options.seed + replicas):
@@ -202,18 +200,16 @@ class PracticePlace:
 
     def write(self, came: Evolution, models: ModelSettings, ledger: Ledger) -> None:
         """Writes the results into the folder."""
-        write_json(self.folder / RESULTS, came.document())
-        write_text(self.folder / PAGE, page(came))
+        seed = self.configuration.seed
+        output = Output(
+            document=came.document(),
+            document_file=RESULTS,
+            files={PAGE: [page(came)]},
+            rows=came.rows(Path(self.configuration.test).stem, seed=seed),
+            measures=[ItemMeasure(name=task.value) for task in ClinicalTask],
+        )
         write_results(
-            self.folder,
-            self.kept.invocation,
-            came.rows(Path(self.configuration.test).stem, seed=self.configuration.seed),
-            [ItemMeasure(name=task.value) for task in ClinicalTask],
-            seed=self.configuration.seed,
-            models=models,
-            ledger=ledger,
-            files=(RESULTS, PAGE),
-            cases=self.shares,
+            self.folder, self.kept.invocation, output, seed=seed, models=models, ledger=ledger, cases=self.shares
         )
 
     def keep(self) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cases.record import printed_unit
-from polyclinic.cli.chart import WORDS
+from polyclinic.cli.chart import WORDS, print_section
 from polyclinic.errors import BadInput
 from polyclinic.generation.checks import KnowledgeChecked, check_all
 from polyclinic.knowledge.ages import AGE_BANDS
@@ -50,7 +50,7 @@ class DiseasePage:
         title = f"{d.name.get(language)} ({d.name.get(other)}) · {d.id}"
         screen.rule(Text(plain(title), style="bold"), align="left", style="dim")
         for name, told in self._about():
-            _print_line(screen, words[name], told or words["none_stated"])
+            print_section(screen, words[name], told or words["none_stated"])
         _print_table(screen, words["symptoms"], self._symptoms(), [*severities, words["usual"]])
         screen.print(Text(words["symptoms_note"], style="dim"))
         _print_table(screen, words["findings"], self._findings(), severities)
@@ -58,7 +58,7 @@ class DiseasePage:
         screen.print(Text.assemble("\n", (words["examinations"], "bold"), (f"  {words['priced_note']}", "dim")))
         for name in ("needed", "helpful", "not_indicated"):
             priced = [self._priced(self._knowledge.examinations[id]) for id in getattr(d.indicated, name)]
-            _print_line(screen, f"  {words[name]}", marks.semicolon.join(priced) or words["none_stated"])
+            print_section(screen, f"  {words[name]}", marks.semicolon.join(priced) or words["none_stated"])
         screen.print(Text.assemble("\n", (words["plans"], "bold")))
         for severity, name in zip(SEVERITIES, severities, strict=True):
             plan = d.plan(severity)
@@ -71,7 +71,7 @@ class DiseasePage:
                 screen.print(row)
         screen.print()
         for name, told in self._around():
-            _print_line(screen, words[name], told or words["none_stated"])
+            print_section(screen, words[name], told or words["none_stated"])
 
     def _about(self) -> Iterator[tuple[str, str]]:
         d, words, marks, language = self._disease, self._words, self._marks, self._language
@@ -163,14 +163,6 @@ class DiseasePage:
             first, last = examination.ages
             told.append(words["years" if last < _OLDEST else "from_year"].format(first=first, last=last))
         return str(words["priced"].format(name=examination.name.get(self._language), told=self._marks.comma.join(told)))
-
-
-def _print_line(screen: Console, name: str, told: str) -> None:
-    row = Table.grid(padding=(0, 2, 0, 0))
-    row.add_column(style="bold", min_width=15, max_width=15)
-    row.add_column(overflow="fold")
-    row.add_row(name, Text(plain(told)))
-    screen.print(row)
 
 
 def _print_table(screen: Console, title: str, rows: Iterable[Sequence[str]], columns: Sequence[str]) -> None:

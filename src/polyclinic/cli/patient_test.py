@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Annotated
 
 import msgspec
 from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import PlayFailure, RunStopped, UserError
+from polyclinic.errors import PlayFailure, UserError
 from polyclinic.evaluations.patient_simulator.building import CASES, ROUNDS, BuiltCase, build_by_model, build_by_rules
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -19,10 +18,9 @@ from polyclinic.models.session import journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.run import resume_hint
+from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
 from polyclinic.settings import setting
-from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -60,9 +58,10 @@ async def patient_test(
         raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
-    async with open_models(
+    opening = open_models(
         names, models, journal=journal_of(answers_of(kept), run=f"patient test seed={seed}"), seed=seed
-    ) as session:
+    )
+    async with opening as session:
 
         async def make(case: Case) -> BuiltCase | PlayFailure:
             if mind == "rules":
@@ -73,20 +72,17 @@ async def patient_test(
             except PlayFailure as failure:
                 return failure
 
-        over, stopped = await run_numbered(partial(make, case) for case in read)
-    if stopped is not None and not isinstance(stopped, RunStopped):
-        raise stopped
-    built = [one for one in over.values() if isinstance(one, BuiltCase)]
-    failed = [one for one in over.values() if isinstance(one, PlayFailure)]
-    if stopped is not None and over:
-        note("stopped early; what is over:")
-        for number, one in sorted(over.items()):
-            came = f"failed: {one}" if isinstance(one, PlayFailure) else counted(one.questions, "question")
-            console().print(plain(f"case {read[number].id}: {came}"), soft_wrap=True)
-    show_usage(console(sys.stderr), session.ledger)
-    if stopped is not None:
-        missing = f"{len(over)} of {counted(len(read), 'case')} are done, and {out} is not written"
-        raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "making of the test")
+        def show(over: dict[int, BuiltCase | PlayFailure]) -> None:
+            for number, one in over.items():
+                came = f"failed: {one}" if isinstance(one, PlayFailure) else counted(one.questions, "question")
+                console().print(plain(f"case {read[number].id}: {came}"), soft_wrap=True)
+
+        try:
+            over = await run_items(read, make, kept, what="making of the test", show=show)
+        finally:
+            show_usage(console(sys.stderr), session.ledger)
+    built = [one for one in over if isinstance(one, BuiltCase)]
+    failed = [one for one in over if isinstance(one, PlayFailure)]
     if not built:
         raise failed[0] if failed else UserError(f"there is no case in {cases}")
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Mapping
 from pathlib import Path
+from string import Formatter
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
-from msgspec import to_builtins
 from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from polyclinic.cli.show import show_end
-from polyclinic.cli.team import TeamView
+from polyclinic.cli.show import VisitView, show_end
 from polyclinic.errors import UserError
 from polyclinic.evaluations.tor.meetings import Change, Grown, RecordedMeeting, holds_meetings, read_meetings, stages
 from polyclinic.events import Convened, Opened, Revealed, Trace
@@ -27,13 +28,10 @@ from polyclinic.terminal.figures import NOTHING
 from polyclinic.terminal.screen import are_tables_kept, console, note, plain, print_json
 from polyclinic.terminal.tables import counted, table
 from polyclinic.visits.revisit import revisit_all
+from polyclinic.yaml_files import read_yaml
 
 _WIDE = 100  # letters; a narrower list of visits leaves the department out
 _VOICES = {"doctor": "bold cyan", "patient": "bold green", "nurse": "bold yellow", "examiner": "bold magenta"}
-_LEFT = {"closed": "turned away, nobody is there any more", "not admitted": "turned away, nobody is there for it"}
-"""What the log's reasons for leaving mean, where they do not say it themselves."""
-
-_TALKS = {"consultation": "the consultation", "results": "the talk about the results", "sampling": "sampling"}
 _MARKS = {True: ("✓", "green"), False: ("✗", "red")}
 
 
@@ -70,7 +68,7 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
     for whole in (0, 2):  # what a visit is called, which --visit takes, and when it was
         shown.columns[whole].no_wrap = True
     for one in visits:
-        ill = f"{words.disease(one.disease)}, {one.severity}" if one.disease else NOTHING
+        ill = f"{words.name('disease', one.disease)}, {one.severity}" if one.disease else NOTHING
         later = f"; {one.later}" if one.later and one.later not in one.outcome else ""
         shown.add_row(
             one.id,
@@ -92,42 +90,76 @@ def _diagnosis(visit: ListedVisit) -> Text:
     return Text.assemble(_MARKS[visit.right], "" if visit.right else f" {plain(visit.diagnosis) or 'none'}")
 
 
-class _Words:
-    """What ids mean: of the hospital's areas, departments and staff, and of the knowledge."""
+class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    sentences: dict[str, list[str]]  # of each kind of event
+    names: dict[str, dict[str, str]]  # what ids are called, by the kind of thing
+
+
+@functools.cache
+def sentences() -> dict[str, list[str]]:
+    """Returns the parts of the sentence for each kind of event."""
+    return _table().sentences
+
+
+@functools.cache
+def _table() -> _Sentences:
+    return read_yaml(Path(__file__).with_name("replay.yaml"), _Sentences)
+
+
+class _Words(Formatter):
+    """Fills sentences in: ids get the names that the hospital and the knowledge have for them."""
 
     def __init__(self, configuration: Mapping[str, Any], knowledge: Knowledge) -> None:
         hospital = configuration.get("hospital") or {}
-        self._named: dict[str, str] = {}
-        for what in ("areas", "staff"):
-            self._named |= {id: one["name"]["en"] for id, one in hospital.get(what, {}).items()}
-        self._named |= {id: name["en"] for id, name in hospital.get("departments", {}).items()}
-        self._knowledge = knowledge
+        places = {id: one["name"]["en"] for what in ("areas", "staff") for id, one in hospital.get(what, {}).items()}
+        places |= {id: name["en"] for id, name in hospital.get("departments", {}).items()}
+        self._names: dict[str, Mapping[str, str]] = {"place": places, **_table().names}
+        for kind in ("disease", "examination", "drug"):
+            self._names[kind] = {id: one.name.en for id, one in getattr(knowledge, f"{kind}s").items()}
 
-    def __call__(self, id: str) -> str:
-        """Returns the name of an area, a department or a member of the staff; the id where none is known."""
-        return self._named.get(id, id)
+    def sentence(self, what: str, about: Mapping[str, Any]) -> str:
+        """Returns the sentence for an event; its tag where there is none."""
+        if "path" in about:
+            about = {**about, "begin": about["path"][0], "end": about["path"][-1], "there": about["times"][-1]}
+        first, *others = sentences().get(what, [what])
+        there = [part for part in others if all(_is_there(about.get(field)) for field in _fields(part))]
+        return "".join(self.vformat(part, (), about) for part in [first, *there])
 
-    def disease(self, id: str) -> str:
-        """Returns the name of a disease."""
-        disease = self._knowledge.diseases.get(id)
-        return id if disease is None else disease.name.en
+    def name(self, kind: str, id: str) -> str:
+        """Returns the name of a place, a member of the staff, a disease and so on; the id where none is known."""
+        known, colon, rest = id.partition(":")  # behind the colon: more about a drug
+        return self._names[kind].get(known, known) + colon + rest
 
-    def examination(self, id: str) -> str:
-        """Returns the name of an examination."""
-        examination = self._knowledge.examinations.get(id)
-        return id if examination is None else examination.name.en
+    def format_field(self, value: Any, how: str) -> str:
+        """Returns a field as a sentence says it."""
+        match how:
+            case "clock":
+                return clock(value).rpartition(" ")[2]
+            case "time":
+                return _minutes(value)
+            case "days":
+                return _days(value)
+            case "signs":
+                return "; ".join(f"{sign.replace('_', ' ')} {at}" for sign, at in value.items()) or "none measured"
+            case "unsaid":
+                return ""
+        if isinstance(value, list | tuple):
+            return ", ".join(self.format_field(one, how) for one in value) or "none"
+        return self.name(how, value) if how else str(value)
 
-    def drug(self, text: str) -> str:
-        """Returns a drug's name, with what stands behind a colon."""
-        id, colon, rest = text.partition(":")
-        drug = self._knowledge.drugs.get(id)
-        return (id if drug is None else drug.name.en) + colon + rest
+
+def _is_there(value: Any) -> bool:
+    return bool(value) or (value == 0 and value is not False)
+
+
+def _fields(part: str) -> list[str]:
+    return [field for _, field, _, _ in Formatter().parse(part) if field]
 
 
 def _show(screen: Console, told: VisitStory, words: _Words) -> None:
     one = told.visit
     screen.rule(Text(f"Visit {one.id}: {plain(one.name or one.resident)}", style="bold"), align="left")
-    ill = f"{words.disease(one.disease)}, {one.severity}" if one.disease else "an unknown illness"
+    ill = f"{words.name('disease', one.disease)}, {one.severity}" if one.disease else "an unknown illness"
     screen.print(Text(plain(f"{ill}; {one.outcome}{f'; later {one.later}' if one.later else ''}"), style="dim"))
     day = -1
     for moment in told.moments:
@@ -152,14 +184,13 @@ def _line(moment: Moment, words: _Words) -> Text:
         return _report(about)
     if moment.what == "diagnosed":
         named = plain(about["diagnosis"]) or "no diagnosis"
-        return Text.assemble(f"diagnosis by {words(about['staff'])}: {named} ", _MARKS[about["right"]])
+        return Text.assemble(f"diagnosis by {words.name('place', about['staff'])}: {named} ", _MARKS[about["right"]])
     if moment.what == "prescribed":
         mark = _MARKS[about["right"]]
         items = "".join(f"\n• {item}" for item in about.get("treatment", ()))
         items += "".join(f"\n• {item}" for item in about.get("not_begun", ()))
         return Text.assemble(f"plan: {about['plan'] or 'none'} ", mark, plain(items))
-    say = _LINES.get(moment.what)
-    return Text(plain(moment.what if say is None else say(about, words)), style="" if say else "dim")
+    return Text(plain(words.sentence(moment.what, about)), style="" if moment.what in sentences() else "dim")
 
 
 def _report(about: Mapping[str, Any]) -> Text:
@@ -179,88 +210,6 @@ def _minutes(seconds: int) -> str:
     if seconds >= 2 * 86_400:
         return _days(round(seconds / 86_400, 1))
     return f"{seconds // 3600} h {seconds % 3600 // 60} min" if seconds >= 3600 else f"{seconds / 60:.0f} min"
-
-
-def _by(about: Mapping[str, Any], words: _Words, name: str = "staff") -> str:
-    return f" by {words(about[name])}" if about.get(name) else ""
-
-
-def _triaged(about: Mapping[str, Any], words: _Words) -> str:
-    level = f", level {about['level']}" if about.get("level") else ""
-    right = f"{words(about['right_department'])}, {about['right_acuity']}"
-    right += f", level {about['right_level']}" if about.get("right_level") else ""
-    sent = f"is sent to {words(about['department'])} as {about['acuity']}{level}"
-    return f"{sent}{_by(about, words, 'nurse')} (right: {right})"
-
-
-def _measured(about: Mapping[str, Any], _: _Words) -> str:
-    signs = "; ".join(f"{sign.replace('_', ' ')} {value}" for sign, value in about["vital_signs"].items())
-    why = f"\nthe nurse's reason: {about['reason']}" if about["reason"] else ""
-    return f"vital signs: {signs or 'none measured'}{why}"
-
-
-def _queued(about: Mapping[str, Any], words: _Words) -> str:
-    acuity = f", {about['acuity']}" if about.get("acuity") else ""
-    return f"waits for {words(about['queue'])}{acuity}{', again' if about.get('again') else ''}"
-
-
-def _dispensed(about: Mapping[str, Any], words: _Words) -> str:
-    lines = [f"drugs{_by(about, words)}: {', '.join(map(words.drug, about['drugs'])) or 'none'}"]
-    for name, told in (("withheld", "withheld"), ("instead", "instead of"), ("lacking", "nothing instead of")):
-        lines += [f"{told} {words.drug(one)}" for one in about.get(name, ())]
-    return "\n• ".join(lines)
-
-
-def _activity(about: Mapping[str, Any], words: _Words) -> str:
-    what = words.examination(about["examination"]) if about.get("examination") else _TALKS[about["activity"]]
-    return f"{what} begins in {words(about['area'])}{_by(about, words)}"
-
-
-def _ordered(about: Mapping[str, Any], words: _Words) -> str:
-    ordered = ", ".join(map(words.examination, about.get("ordered", ())))
-    return f"the talk with {words(about['staff'])} is over" + (f"; ordered: {ordered}" if ordered else "")
-
-
-def _home(about: Mapping[str, Any]) -> str:
-    return f", at home at ({', '.join(map(str, about['home']))})" if about.get("home") else ""
-
-
-_LINES: dict[str, Callable[[Mapping[str, Any], _Words], str]] = {
-    "fell ill": lambda a, w: f"falls ill with {w.disease(a['disease'])}, {a['severity']}{_home(a)}",
-    "walked": lambda a, w: (
-        f"goes from {w(a['path'][0])} to {w(a['path'][-1])}, there at {clock(a['times'][-1]).rpartition(' ')[2]}"
-    ),
-    "triaged": _triaged,
-    "measured": _measured,
-    "got worse waiting": lambda a, _: f"gets worse while it waits: {a['severity']}",
-    "triaged again": lambda a, _: f"is looked at again: {a['acuity']}",
-    "registered": lambda a, w: f"is registered for {w(a['department'])}",
-    "queued": _queued,
-    "called": lambda a, w: (
-        f"is called to {w(a['area'])}{_by(a, w)}"
-        f"{' in place of ' + w(a['instead_of']) if a.get('instead_of') else ''} after {_minutes(a['waited'])}"
-    ),
-    "began": _activity,
-    "ended": lambda a, w: f"{w.examination(a.get('examination', ''))} is over; its result comes later",
-    "interrupted": lambda a, w: f"{w(a['staff'])} is called away to an emergency",
-    "resumed": lambda a, w: f"{w(a['staff'])} is back",
-    "sampled": lambda a, w: f"samples are taken{_by(a, w)} for {', '.join(map(w.examination, a['examinations']))}",
-    "consulted": _ordered,
-    "examined": lambda a, w: f"result of {w.examination(a['examination'])} from {w(a['area'])}",
-    "referred": lambda a, w: f"is referred{_by(a, w)} to {w(a['to_department'])}",
-    "dispensed": _dispensed,
-    "admitted": lambda a, w: f"is admitted to {w(a['area'])} after {_minutes(a.get('waited', 0))}",
-    "moved": lambda a, w: f"is moved to {w(a['area'])} after {_minutes(a['stayed'])}",
-    "operated": lambda a, w: f"the operation is over after {_minutes(a['took'])}",
-    "got worse": lambda a, _: f"gets worse: {a['severity']} ({a['cause']})",
-    "discharged": lambda a, w: f"leaves its bed in {w(a['area'])} after {_days(a['days'])} in all",
-    "died": lambda a, w: f"dies of {w.disease(a['disease'])} ({a['cause']})",
-    "went home": lambda _, __: "is at home, treated",
-    "left unseen": lambda a, _: f"leaves: {_LEFT.get(a['reason'], a['reason'])}, after {_minutes(a.get('waited', 0))}",
-    "visit failed": lambda a, _: f"the visit fails: {a['who']}: {a['error']}: {a['problem']}",
-    "followed up": lambda a, _: f"follow-up: {a['outcome']}" + (f" ({a['cause']})" if a.get("cause") else ""),
-    "follow-up failed": lambda a, _: f"the follow-up fails: {a['error']}: {a['problem']}",
-}
 
 
 _SIGNS: dict[Change, tuple[str, str]] = {"new": ("+ ", "green"), "kept": ("", ""), "dropped": ("- ", "red strike")}
@@ -364,7 +313,7 @@ def replay(
     knowledge, screen = read_knowledge(), console()
     of_team: list[Trace] = []
     for recorded in traces:
-        view = TeamView(screen)
+        view = VisitView(screen)
         for event in recorded:
             view.show(event)
         # A doctor's visit in a team is shown without the truth; that comes when the team has discussed it.
@@ -393,7 +342,7 @@ def _meetings(file: Path, record: str | None, *, json: bool) -> None:
     if not meetings:
         raise UserError(f"no meeting on record {record!r} in {file}")
     if json:
-        print_json(to_builtins(meetings, order="deterministic"))
+        print_json(msgspec.to_builtins(meetings, order="deterministic"))
         return
     for meeting in meetings:
         show_meeting(console(), meeting, read_knowledge())

@@ -133,8 +133,8 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
         if wanted:
             console(sys.stderr).print(f"report: {path}")
     else:
-        days = counted(len(found.series.days), "day")
-        console().print(f"{counted(found.summary.arrived, 'visit')} over {days}: {path}")
+        days = counted(len(found["series"]["days"]), "day")
+        console().print(f"{counted(found['summary']['arrived'], 'visit')} over {days}: {path}")
 
 
 _NAMED = 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,11 +14,13 @@ from rich.text import Text
 from polyclinic.cli.results_tables import hospital_tables, show_compared, show_hospitals, show_joined, write_tables
 from polyclinic.errors import UserError
 from polyclinic.files import make_empty_folder
+from polyclinic.frames import flat
 from polyclinic.hospital.record.comparison import compare_runs
 from polyclinic.hospital.record.recorded import is_run
 from polyclinic.results.comparing import compare_results, difference_rows
 from polyclinic.results.export import TableLayout
-from polyclinic.results.folder import OwnCode, RunRecord
+from polyclinic.results.facts import costs_of, record_facts
+from polyclinic.results.folder import RunRecord
 from polyclinic.results.joining import call_rows, flat_rows, item_rows, join
 from polyclinic.results.printed import TableColumns, differences, printed
 from polyclinic.results.reading import RunResults, fetch, read_results
@@ -26,9 +28,9 @@ from polyclinic.run.options import FILE, BootstrapSeed, Json, Several
 from polyclinic.storage.server import is_store
 from polyclinic.terminal.figures import ShownFigure, at_least
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.tables import table
 
-_AS_FILE = "markdown and latex as it is shown, csv, json and parquet as plain rows"
+_AS_FILE = "markdown and latex as it is shown (tables only), csv, json and parquet as plain rows"
 Format = Annotated[
     TableLayout | None,
     Parameter(
@@ -36,8 +38,6 @@ Format = Annotated[
     ),
 ]
 NewTable = Annotated[Path | None, FILE, Parameter(help="File to write; printed by default.")]
-
-_LONGEST = 80  # letters of a value that is shown
 
 Folders = Annotated[
     str,
@@ -85,7 +85,7 @@ def _show_runs(results: Sequence[RunResults], *, json: bool) -> None:
 
 
 def _listed(one: RunResults) -> dict[str, Any]:
-    cost, unpriced = _costs(one.record)
+    cost, unpriced = costs_of(one.record)
     return {
         "folder": one.called,
         "kind": one.record.kind,
@@ -186,78 +186,9 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
 
 def show_record(screen: Console, record: RunRecord) -> None:
     """Prints what a run was."""
-    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    asked: dict[str, list[str]] = {}
-    for one in record.models:
-        how = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
-        at = f" at {', '.join(one.base_url)}" if one.base_url else ""
-        asked.setdefault(f"{one.name}{at}{f' ({how})' if how else ''}", []).append(one.role)
-    lines = {
-        "run": " ".join(["polyclinic", *record.command]) if record.command else record.kind,
-        "finished": record.finished,
-        "versions": versions,
-        "options": _options(record.configuration),
-        "data": "; ".join(f"{one.file} (SHA-256 {one.sha256[:12]}…)" for one in record.data),
-        "code": "; ".join(_code(one) for one in record.code),
-        "cases": "; ".join(map(str, record.cases)),
-        "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
-        "calls": _calls(record),
-        "other than in the paper": "; ".join(record.departures),
-    }
-    for name, text in lines.items():
-        if text:
-            screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
+    for name, text in record_facts(record).items():
+        screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
     screen.print()
-
-
-def _code(own: OwnCode) -> str:
-    said = (own.package, f"SHA-256 {own.sha256[:12]}…" if own.sha256 else "")
-    return f"{own.name} ({', '.join(filter(None, said))})"
-
-
-def _calls(record: RunRecord) -> str:
-    """Returns what all calls of the run came to, each counted once."""
-    calls, used = sum(one.calls for one in record.calls), sum(one.tokens_in + one.tokens_out for one in record.calls)
-    costs, unpriced = _costs(record)
-    replayed = sum(one.replayed for one in record.calls)
-    whose = "asked by the parts of --on, or earlier" if "--on" in record.command else "which cost nothing now"
-    kept = f"{replayed:,} of them answered from a journal, {whose}" if replayed else ""
-    cost = f"cost {at_least(costs, '.4f', more=unpriced)}" if costs is not None else ""
-    cost += f", without {counted(unpriced, 'call')} that took tokens without a price" if cost and unpriced else ""
-    told = (f"{calls:,} in all", kept, f"{used:,} tokens" if used else "", cost)
-    return ", ".join(filter(None, told)) if calls else ""
-
-
-def _costs(record: RunRecord) -> tuple[float | None, int]:
-    """Returns what all calls of the run cost, and how many took tokens of which nobody knows what they cost."""
-    costs = [one.cost for one in record.calls if one.cost is not None]
-    return (sum(costs) if costs else None), sum(one.unpriced for one in record.calls)
-
-
-_WHO = "setup"
-_NO_OPTIONS = ("made_of", "api_key_env", "traces", "lookahead")
-"""What stands under the versions, and what no answer depends on."""
-
-
-def _options(configuration: Mapping[str, object]) -> str:
-    """Returns what was set in one line, by the names of options; of what holds much, that it is there.
-
-    A run of the hospital keeps who plays as a part of its own, beside what it is made of and its whole hospital.
-    """
-    told, left = list[str](), list[str]()
-    given = {name: value for name, value in configuration.items() if name not in (_WHO, *_NO_OPTIONS)}
-    who = configuration.get(_WHO)
-    inside = dict(who) if isinstance(who, Mapping) else {}
-    for name, value in {**inside, **given}.items():
-        if name in _NO_OPTIONS or value is None or value is False or value in ("", [], {}):
-            continue
-        short = not isinstance(value, Mapping) and len(_short(value)) <= _LONGEST
-        (told if short else left).append(f"{name} {_short(value)}" if short else name)
-    return ", ".join(told) + (f"; in the folder's results.json also {', '.join(left)}" if left else "")
-
-
-def _short(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def compare(
@@ -278,7 +209,7 @@ def compare(
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         hospitals = compare_runs(*map(Path, folders))
         if layout is not None or out is not None:
-            write_tables(hospital_tables(hospitals), hospitals.as_rows(), layout, out)
+            write_tables(hospital_tables(hospitals), [flat(one) for one in hospitals["measures"]], layout, out)
         elif json:
             print_json(hospitals)
         else:

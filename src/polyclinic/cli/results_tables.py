@@ -13,7 +13,7 @@ from rich.text import Text
 
 from polyclinic.errors import UserError
 from polyclinic.files import check_writable, write_text
-from polyclinic.hospital.record.comparison import PairedBy, RunComparison
+from polyclinic.hospital.record.comparison import PairedBy
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.export import TableLayout, as_latex, as_markdown, as_text, write_table
 from polyclinic.results.joining import JoinedTable
@@ -38,54 +38,53 @@ _FEW = 3  # measures up to which each interval has a column of its own; of more 
 
 
 def show_joined(screen: Console, joined: JoinedTable, columns: TableColumns | None = None) -> None:
-    """Prints the table, with the intervals where there are few measures; many measures of few entrants stand below."""
+    """Prints the table; intervals have columns of their own if there are few measures."""
     tables = printed(joined, columns)
     groups = [joined] * len(tables) if columns is TableColumns.SETS else grouped(joined)
     for place, (one, group) in enumerate(zip(tables, groups, strict=True)):
         if place:
             screen.print()
-        if columns_of(group, columns) is TableColumns.MEASURES:
-            screen.print(beside(one, "-") if len(group.measures) <= _FEW else _within(one, ends=False))
-        else:
-            screen.print(_within(one))
+        by_measure = columns_of(group, columns) is TableColumns.MEASURES
+        screen.print(
+            as_table(one, between="-" if by_measure and len(group.measures) <= _FEW else "", ends=not by_measure)
+        )
         for note in one.notes:
             known = note in joined.notes
             screen.print(plain(note), style="yellow" if known else "dim", soft_wrap=True if known else None)
 
 
 def show_compared(screen: Console, compared: ResultsComparison) -> None:
-    """Prints differences, and what could have been found where nothing was."""
-    told = differences(compared)
-    screen.print(beside(told, " to "))
-    for note in told.notes:
+    """Prints differences, and for those without one the smallest that could have been found."""
+    shown = differences(compared)
+    screen.print(as_table(shown, between=" to "))
+    for note in shown.notes:
         screen.print(note, style="dim")
 
 
-def beside(told: PrintedTable, between: str) -> Table:
-    """Returns a table in which intervals have columns of their own."""
-    heads = [head for place, name in enumerate(told.heads) for head in _heads(name, place in told.spans)]
-    shown = table(told.title or None, (*told.labels, *heads), left=len(told.labels))
-    for row in told.rows:
-        cells: list[str] = []
-        for place, one in enumerate(row.figures):
-            parts = {"low": only_value(one.low), "high": only_value(one.high)}
-            ends = ShownFigure(f"{one.low}{between}{one.high}", parts) if one.low else NOTHING
-            cells += [one.text, ends] if place in told.spans else [one.text]
-        shown.add_row(*(Text(plain(name)) for name in row.labels), *cells, style="italic" if row.published else None)
-    return shown
+def as_table(printed: PrintedTable, *, between: str = "", ends: bool = True) -> Table:
+    """Returns a table for the terminal.
 
-
-def _heads(name: str, spans: bool) -> tuple[str, ...]:
-    return (name, "95 % interval") if spans else (name,)
-
-
-def _within(told: PrintedTable, *, ends: bool = True) -> Table:
-    """Returns a table in which intervals stand beside their numbers, or are left out."""
-    shown = table(told.title or None, (*told.labels, *told.heads), left=len(told.labels))
-    for row in told.rows:
+    Args:
+        printed: its rows.
+        between: separates the ends of intervals, which then have columns of their own.
+        ends: whether intervals are shown with their numbers otherwise.
+    """
+    heads: list[str] = []
+    for place, name in enumerate(printed.heads):
+        heads += [name, "95 % interval"] if between and place in printed.spans else [name]
+    shown = table(printed.title or None, (*printed.labels, *heads), left=len(printed.labels))
+    for row in printed.rows:
         if row.apart:
             shown.add_section()
-        cells = (one.shown(ends=ends) for one in row.figures)
+        cells: list[str] = []
+        for place, one in enumerate(row.figures):
+            if not between:
+                cells.append(one.shown(ends=ends))
+                continue
+            cells.append(one.text)
+            if place in printed.spans:
+                parts = {"low": only_value(one.low), "high": only_value(one.high)}
+                cells.append(ShownFigure(f"{one.low}{between}{one.high}", parts) if one.low else NOTHING)
         shown.add_row(*(Text(plain(name)) for name in row.labels), *cells, style="italic" if row.published else None)
     return shown
 
@@ -129,44 +128,44 @@ _HOW = (
 )
 
 
-def show_hospitals(screen: Console, compared: RunComparison) -> None:
+def show_hospitals(screen: Console, compared: dict[str, Any]) -> None:
     """Prints by how much the second run is above the first, with intervals and adjusted p values."""
-    seeds = ", ".join(map(str, compared.seeds))
-    screen.print(plain(f"1: {compared.first}\n2: {compared.second}"), style="bold", soft_wrap=True)
-    alone = f"{compared.only_first:,} only in 1, {compared.only_second:,} only in 2"
+    seeds = ", ".join(map(str, compared["seeds"]))
+    screen.print(plain(f"1: {compared['first']}\n2: {compared['second']}"), style="bold", soft_wrap=True)
+    alone = f"{compared['only_first']:,} only in 1, {compared['only_second']:,} only in 2"
     why = (
         ": with the other their residents were ill already, or dead"
-        if compared.only_first + compared.only_second
+        if compared["only_first"] + compared["only_second"]
         else ""
     )
-    screen.print(f"seed {seeds}: {compared.onsets:,} onsets are the same in both; {alone}{why}")
-    for name, (one, other) in compared.differs.items():
+    screen.print(f"seed {seeds}: {compared['onsets']:,} onsets are the same in both; {alone}{why}")
+    for name, (one, other) in compared["differs"].items():
         screen.print(plain(f"{name}: {one} → {other}"), soft_wrap=True)
-    if not compared.differs:
+    if not compared["differs"]:
         screen.print("begun alike: what differs comes from versions of the package, or of models", style="yellow")
     for told in hospital_tables(compared):
         screen.print()
-        screen.print(beside(told, " to "))
+        screen.print(as_table(told, between=" to "))
     screen.print(_HOW, style="dim")
 
 
-def hospital_tables(compared: RunComparison) -> list[PrintedTable]:
+def hospital_tables(compared: dict[str, Any]) -> list[PrintedTable]:
     """Returns a table for each way in which measures are paired, with what is to be said below the last."""
     tables = []
     for by, title in _TITLES.items():
         rows = [
             PrintedRow(
-                (one.name,),
+                (one["name"],),
                 (
-                    PrintedNumber(number(one.first)),
-                    PrintedNumber(number(one.second)),
-                    difference_figure(one.difference),
-                    PrintedNumber(p_value(one.p_holm)),
-                    PrintedNumber(number(one.difference.n, ",")),
+                    PrintedNumber(number(one["first"])),
+                    PrintedNumber(number(one["second"])),
+                    difference_figure(one["difference"]),
+                    PrintedNumber(p_value(one["p_holm"])),
+                    PrintedNumber(number(one["difference"].n, ",")),
                 ),
             )
-            for one in compared.measures
-            if one.by == by
+            for one in compared["measures"]
+            if one["by"] == by
         ]
         if rows:
             heads = ("1", "2", "2 − 1", "p (Holm)", "pairs")

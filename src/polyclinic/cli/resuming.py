@@ -98,8 +98,8 @@ def _what_is_over(store: Store | None, *, quiet: bool) -> str:
         came = figures(kept)
     if not quiet:
         note("stopped early; what is over:")
-        show_so_far(console(), msgspec.to_builtins(came.summary))
+        show_so_far(console(), came["summary"])
     if visits := store.configuration.get("visits"):
-        return f"{came.summary.arrived:,} of {counted(visits, 'visit')} have begun; "
-    day = max((one.day for one in came.series.days), default=1)
+        return f"{came['summary']['arrived']:,} of {counted(visits, 'visit')} have begun; "
+    day = max((one["day"] for one in came["series"]["days"]), default=1)
     return f"it is day {day} of {store.configuration.get('days')}; "

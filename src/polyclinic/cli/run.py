@@ -14,7 +14,7 @@ from polyclinic import stopping
 from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
-from polyclinic.cli.results_of_run import check_store_of_run, tell_where, write_run_results
+from polyclinic.cli.results_of_run import tell_where, write_run_results
 from polyclinic.cli.resuming import check_as_begun, goes_on_later, made_of
 from polyclinic.cli.run_learning import FORGETFUL, LearningOptions
 from polyclinic.cli.run_progress import watching
@@ -42,7 +42,7 @@ from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.run import options
 from polyclinic.run.options import Protocol
-from polyclinic.run.storing import results_folder
+from polyclinic.run.storing import check_database, results_folder
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.usage import show_by_server
@@ -144,10 +144,8 @@ def run(
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     if replicas.on is not None:
         check_site(replicas.on)
-    check_store_of_run(kept.database)
-    if models.dry_run:
-        kept, live, traces = options.NOWHERE, False, None
-    on = None if models.dry_run else replicas.on
+    check_database(kept)
+    on = replicas.on
     keeps = kept.out is not None or live
     if traces and not keeps:
         raise UserError("--traces keeps dialogues on disk; say where with --out DIR")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -46,15 +47,15 @@ class _Picture:
         now = time.monotonic()
         if now - self._drawn < _EVERY:
             return
-        self._drawn, seconds, counts = now, now - self._began, account.world.counts
-        inside = counts.triaged - counts.went_home - counts.left_unseen - counts.failed
-        parts = [f"day {happening.t // DAY + 1}", f"in hospital {max(0, inside)}", f"seen {counts.went_home:,}"]
+        self._drawn, seconds, counts = now, now - self._began, Counter(account.world.counts)
+        inside = counts["triaged"] - counts["went_home"] - counts["left_unseen"] - counts["failed"]
+        parts = [f"day {happening.t // DAY + 1}", f"in hospital {max(0, inside)}", f"seen {counts['went_home']:,}"]
         parts.append(f"{len(account) / seconds:,.0f} events/s")
         if self._calls:
             parts.append(f"{self._calls / seconds:,.0f} calls/s")
         if self._cost is not None:
             parts.append(f"cost {self._cost:.4f}")
-        done = counts.triaged if self._by_visits else happening.t / DAY
+        done = counts["triaged"] if self._by_visits else happening.t / DAY
         self._bar.update(self._task, description="  ".join(parts), completed=done)
 
     def computed(self, episode: Episode) -> None:

@@ -20,7 +20,7 @@ from polyclinic.cli.sessions import open_judge
 from polyclinic.errors import BadInput, RunStopped, UserError
 from polyclinic.evaluations.aie.tables import show_compared, show_left_out
 from polyclinic.evaluations.people import show_agreement, show_figures
-from polyclinic.evaluations.protocol import at_temperatures, followed, mind_kind
+from polyclinic.evaluations.protocol import followed, mind_kind, with_temperatures
 from polyclinic.judging.people import agreed, figures, people_judgements
 from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.metrics import conversation
@@ -37,8 +37,9 @@ from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import FILE, Json, KeptOptions, RunOptions
+from polyclinic.run.output import keep_outcome, short_names
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import check_place, keep_outcome
+from polyclinic.run.storing import check_place
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure, number
@@ -133,12 +134,10 @@ def _show_summary(screen: Console, name: str, summary: conversation.Conversation
 
 
 def _names(files: Sequence[Path]) -> dict[str, Path]:
-    """Returns the files by the shortest ends of their paths that tell them apart."""
-    for parts in range(1, max(len(path.parts) for path in files) + 1):
-        names = ["/".join(path.with_suffix("").parts[-parts:]) for path in files]
-        if len(set(names)) == len(files):
-            return dict(zip(names, files, strict=True))
-    raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
+    """Returns the files by the shortest ends of their paths that differ."""
+    if len({file.with_suffix("") for file in files}) < len(files):
+        raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
+    return dict(zip(short_names(files), files, strict=True))
 
 
 @Parameter(name="*")
@@ -162,10 +161,10 @@ class _Scoring:
     def __init__(self, how: ScoreOptions, model: str | None, what: str) -> None:
         self.how, self.model, self.what = how, model, what
         self.rules = followed(MvmeSettings, how.protocol)
-        models = at_temperatures(self.rules, how.models, {"judge": [model]})
+        models, _ = with_temperatures(self.rules, how.models, {"judge": [model]})
         kept: dict[str, Any] = {"out": how.out, "reuse": how.reuse, "invocation": how.invocation}
         self.run = RunOptions(seed=how.seed, json=how.json, models=models, **kept)
-        check_place(how, dry_run=how.models.dry_run)
+        check_place(how)
         self.batches = check_batches(how, [model], wanted=how.batch_api)
         self.ledger = Ledger()
         self.stopped: RunStopped | None = None
@@ -270,10 +269,10 @@ async def _grade(reports: Sequence[recorded.RecordedReport], judge: str, scoring
         graded, scoring.stopped = await directors.grade_recorded(RulesJudge(read_knowledge()), reports)
         return graded
     opening = open_judge(judge, run, named="director", episode="director", what="grading", batches=scoring.batches)
-    async with opening as asked:
-        model = directors.ModelJudge(asked.model, temperature=run.models.temperature)
+    async with opening as (asked, ledger):
+        model = directors.ModelJudge(asked, temperature=run.models.temperature)
         graded, stopped = await directors.grade_recorded(model, reports)
-    scoring.ledger.include(asked.ledger)
+    scoring.ledger.include(ledger)
     if stopped is not None:
         scoring.stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")
     return graded
@@ -405,8 +404,10 @@ async def icd(
             "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set icd.table=FILE"
         )
     entries = linking.english_entries() if table is None else linking.read_entries(table)
-    linker = partial(linking.link_plainly, entries=entries) if plain else linking.Titles(entries).link_all
-    linker = linking.NearestTitles(entries, linker).link_all if nearest else linker
+    linker: linking.Linker = (
+        partial(linking.link_plainly, entries=entries) if plain else linking.Titles(entries).link_all
+    )
+    linker = linking.with_nearest(entries, linker) if nearest else linker
     summary = icd_scores.score_names(reports.pairs, linker, seed=how.seed)
     document = {
         "file": str(file),
@@ -447,11 +448,11 @@ async def _named_by(
 
     run, texts, until = scoring.run, icd_scores.texts_of(reports.pairs), UntilStopped(is_stopped=is_stopped)
     named = {"named": "disease names", "episode": "disease extraction", "option": "--names-by"}
-    async with open_judge(model, run, **named, what="scoring", batches=scoring.batches) as asked:
+    async with open_judge(model, run, **named, what="scoring", batches=scoring.batches) as (asked, ledger):
         with progress("reading names", len(set(texts)), quiet=run.json) as advance:
-            reader, temperature = until.of(asked.model), run.models.temperature
+            reader, temperature = until.of(asked), run.models.temperature
             found = await extract_diseases(texts, reader, temperature=temperature, advance=advance)
-    scoring.ledger.include(asked.ledger)
+    scoring.ledger.include(ledger)
     read = [pair for pair in reports.pairs if not found.left & set(icd_scores.texts_of([pair]))]
     by_rules = dict(found.by_rules)
     if until.stopped is not None:

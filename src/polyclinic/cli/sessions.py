@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 
 from polyclinic.evaluations.evaluation import check_judge
 from polyclinic.models.ledger import Ledger
@@ -19,13 +18,6 @@ from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.usage import show_usage
 
 
-class AskedJudge(NamedTuple):
-    """A model that judges, and what its calls come to."""
-
-    model: Model
-    ledger: Ledger
-
-
 @asynccontextmanager
 async def open_judge(
     judge: str,
@@ -36,17 +28,17 @@ async def open_judge(
     what: str,
     option: str = "--judge",
     batches: bool = False,
-) -> AsyncIterator[AskedJudge]:
-    """Opens the model that judges what was recorded, for the work of `what`, and then prints what it cost.
+) -> AsyncIterator[tuple[Model, Ledger]]:
+    """Opens the model that judges recorded work, with the ledger of its calls; prints afterwards what it cost.
 
     `named` names the run among kept answers, where those of other names are not found; `option` names the judge.
     """
     check_judge(judge, option=option)
-    check_place(run, dry_run=run.models.dry_run)
+    check_place(run)
     with resumable(run, what):
         journal = journal_of(answers_of(run), run=named)
         opening = open_models([judge], run.models, journal=journal, seed=run.seed, batches=batches, report=note)
         async with opening as session:
-            yield AskedJudge(session.model(judge, Asker("judge", episode)), session.ledger)
+            yield session.model(judge, Asker("judge", episode)), session.ledger
     if not run.json:
         show_usage(console(sys.stderr), session.ledger, purposes=False)

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cli.chart import WORDS
-from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Retrieved, Revealed, Role, Said
+from polyclinic.events import (
+    Chosen,
+    Convened,
+    Disputed,
+    End,
+    Ended,
+    Established,
+    Event,
+    Examined,
+    Failed,
+    Opened,
+    Reported,
+    Retrieved,
+    Revealed,
+    Revised,
+    Role,
+    Said,
+    Shared,
+)
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import Language, is_chinese
@@ -21,7 +39,7 @@ from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.metrics.grades import Aspect
 from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import counted, table
 from polyclinic.visits.visit import Visit
 
 if TYPE_CHECKING:
@@ -50,48 +68,151 @@ _ENDS = {
 }
 
 
-class _EndWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    report: str
-    by_director: str
-    truth: str
-    no_report: str
-    none_named: str
-    diagnosis: str
-    symptoms: str
-    examinations: str
-    rationale: str
-    treatment: str
-    severity: str
-    severities: dict[str, str]
+_end_words = WORDS.section("end", dict[str, Any])
 
 
-_end_words = WORDS.section("end", _EndWords)
+class VisitView:
+    """Prints the events of one trace: of a visit, of a doctor's visit in a team, or of a discussion."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._doctor = 0
+        self._discussing = False
+        self._sharing = False
+        self._told: dict[str, int] = {}
+        self._reports: dict[int, Report] = {}
+
+    def show(self, event: Event) -> None:  # noqa: PLR0912 - a branch for each kind of event
+        """Prints the next event."""
+        match event:
+            case Opened():
+                self._doctor = event.doctor
+                self._open(event)
+            case Convened():
+                self._discussing = True
+                self._convene(event)
+            case Said():
+                to = f" to the {event.to}" if {event.who, event.to} & {Role.EXAMINER, Role.DIRECTOR} else ""
+                label = f"{event.turn:>3} " if event.who is Role.DOCTOR else "    "
+                self._line(f"{event.who.capitalize()}{to}", event.who, event.text, label=label)
+            case Retrieved():
+                sources = ", ".join(one.source for one in event.references) or "nothing that fits"
+                remembered = any(one.title.endswith((" record", " experience", " reading")) for one in event.references)
+                head = "Came to mind" if remembered else "Looked up"
+                self._line(head, Role.DOCTOR, Text(plain(sources), style="dim"))
+            case Examined():
+                self._line("Examiner", Role.EXAMINER, event.text)
+            case Chosen():
+                chosen = event.answer if event.answer is not None else "none of the options"
+                self._line("Doctor chooses", Role.DOCTOR, chosen)
+            case Reported() if self._doctor:
+                self._line("Report", Role.DOCTOR, diagnoses_text(event.report))
+            case Shared() | Established():
+                self._tell(event)
+            case Revised():
+                self._revise(event)
+            case Disputed():
+                for number, point in enumerate(event.points, start=1):
+                    self._line("Director" if number == 1 else "          ", Role.DIRECTOR, f"{number}. {point}")
+                if not event.points:
+                    self._line("Director", Role.DIRECTOR, "nothing is in dispute")
+            case Failed():
+                who = f"The {event.who} failed"
+                if event.doctor:
+                    then = "its last report stands" if event.answered else "no answer came"
+                    lost = f"gave no usable answer, and {then}"
+                    lost = lost if self._sharing else "does not take part, as its visit failed"
+                    who = f"Doctor {event.doctor} {lost}"
+                self._console.print(_indented(f"    {who}: {event.error}: {event.problem}"), style="red")
+            case Ended() if self._discussing and event.reason is End.FAILED:
+                self._console.print("    The discussion failed.\n", style="dim")
+            case Ended():
+                how, unit = _ENDS[event.reason]
+                self._console.print(f"    {how} {counted(event.turns, unit)}.\n", style="dim")
+
+    def _line(self, who: str, role: Role, text: Text | str, *, label: str = "    ") -> None:
+        show_line(self._console, who, role, text, label=label)
+
+    def _dim(self, text: str, *, soft_wrap: bool = False) -> None:
+        self._console.print(text, style="dim", soft_wrap=soft_wrap)
+
+    def _open(self, event: Opened) -> None:
+        minds = ", ".join(f"{role}: {mind}" for role, mind in event.minds.items())
+        doctor = f", doctor {event.doctor}" if event.doctor else ""
+        show_person(self._console, f"{event.case}{doctor}", event.presentation)
+        self._dim(f"    {minds}; seed {event.seed}; at most {event.max_turns} turns")
+        for picture in event.pictures:
+            seen = f", SHA-256 {picture.sha256[:16]}" if picture.sha256 else ", fetched by the endpoint of the model"
+            self._dim(f"    the doctor is shown a picture: {plain(picture.name)}{seen}", soft_wrap=True)
+        if event.one_step:
+            self._dim("    one step: the doctor reads the whole record")
+        self._console.print()
+
+    def _convene(self, event: Convened) -> None:
+        self._console.rule(Text(f"Case {plain(event.case)}, discussion", style="bold"), align="left")
+        minds = ", ".join(f"doctor {number}: {plain(name)}" for number, name in enumerate(event.doctors, start=1))
+        shown = "" if event.dispute_resolution else "; the doctors are not shown what is in dispute"
+        self._dim(f"    {minds}, director: {plain(event.director)}; seed {event.seed}")
+        self._dim(f"    at most {counted(event.max_rounds, 'round')}, {event.order}{shown}\n")
+
+    def _tell(self, event: Shared | Established) -> None:
+        """Prints facts: symptoms, and the names of the examinations, as their results are in the visits."""
+        named = list(dict.fromkeys(finding.examination for finding in event.findings)) or event.examinations
+        facts = "; ".join(event.symptoms) or "no symptoms"
+        facts += f" | examined: {'; '.join(named)}" if named else " | nothing examined"
+        if isinstance(event, Established):
+            same = self._told.get(facts)
+            self._line("Facts", Role.DIRECTOR, f"what doctor {same} told" if same else facts)
+            return
+        self._sharing = True
+        same = self._told.setdefault(facts, event.doctor)
+        told = facts if same == event.doctor else f"the same as doctor {same}"
+        self._line(f"Doctor {event.doctor} tells", Role.DOCTOR, told)
+
+    def _revise(self, event: Revised) -> None:
+        before, self._reports[event.doctor] = self._reports.get(event.doctor), event.report
+        label = f"{event.round:>3} " if event.round else "    "
+        who = f"Doctor {event.doctor}"
+        same = next(doctor for doctor, report in self._reports.items() if report == event.report)
+        if event.report == before or same != event.doctor:
+            known = "keeps its report" if event.report == before else f"the same report as doctor {same}"
+            shown = Text.assemble((known, "dim"), " (", diagnoses_text(event.report, most=1), ")")
+            self._line(who, Role.DOCTOR, shown, label=label)
+            return
+        self._line(who, Role.DOCTOR, diagnoses_text(event.report), label=label)
+        for name, items in (("because", event.report.rationale), ("plan", event.report.treatment)):
+            if items:
+                self._console.print(f"      {name}: {plain('; '.join(items))}", style="dim")
 
 
-def show_event(console: Console, event: Event) -> None:
-    """Prints one event of a visit."""
-    match event:
-        case Opened():
-            _show_opening(console, event)
-        case Said():
-            to = f" to the {event.to}" if {event.who, event.to} & {Role.EXAMINER, Role.DIRECTOR} else ""
-            label = f"{event.turn:>3} " if event.who is Role.DOCTOR else "    "
-            show_line(console, f"{event.who.capitalize()}{to}", event.who, event.text, label=label)
-        case Retrieved():
-            sources = ", ".join(one.source for one in event.references) or "nothing that fits"
-            remembered = any(one.title.endswith((" record", " experience", " reading")) for one in event.references)
-            head = "Came to mind" if remembered else "Looked up"
-            show_line(console, head, Role.DOCTOR, Text(plain(sources), style="dim"))
-        case Examined():
-            show_line(console, "Examiner", Role.EXAMINER, event.text)
-        case Chosen():
-            chosen = event.answer if event.answer is not None else "none of the options"
-            show_line(console, "Doctor chooses", Role.DOCTOR, chosen)
-        case Failed():
-            console.print(_indented(f"    The {event.who} failed: {event.error}: {event.problem}"), style="red")
-        case Ended():
-            how, counted = _ENDS[event.reason]
-            console.print(f"    {how} {event.turns} {counted}{'s' if event.turns != 1 else ''}.\n", style="dim")
+class Stage:
+    """Shows visits that run at once, and then the discussion, as if they came one after another, each in its turn."""
+
+    def __init__(self, console: Console, doctors: int) -> None:
+        self._views = [VisitView(console) for _ in range(doctors + 1)]
+        self._waiting: list[list[Event]] = [[] for _ in self._views]
+        self._shown = 0
+
+    def watch(self, number: int, event: Event) -> None:
+        """Takes an event of a doctor's visit, or with 0 of the discussion, and shows what has its turn."""
+        self._waiting[number - 1].append(event)
+        # The discussion is number 0, and so has the last place.
+        while self._shown < len(self._views):
+            waiting = self._waiting[self._shown]
+            for waited in waiting:
+                self._views[self._shown].show(waited)
+            over = any(isinstance(waited, Revealed) for waited in waiting)
+            waiting.clear()
+            if not over:
+                return
+            self._shown += 1
+
+
+def show_person(console: Console, case: str, person: Presentation) -> None:
+    """Prints the heading of a visit: the case, and who the patient is."""
+    console.rule(Text(f"Case {plain(case)}", style="bold"), align="left")
+    who = [say_age(person.age, "en") if person.age is not None else "", person.sex or "", plain(person.about)]
+    console.print(f"    {', '.join(filter(None, who))}", style="dim")
 
 
 def show_line(console: Console, who: str, role: Role, text: Text | str, *, label: str = "    ") -> None:
@@ -105,22 +226,6 @@ def _indented(text: Text | str) -> Text:
     """Returns a text of which no further line stands where somebody else's words would begin."""
     told = text if isinstance(text, Text) else Text(plain(text))
     return Text("\n        ").join(told.split("\n"))
-
-
-def _show_opening(console: Console, event: Opened) -> None:
-    p = event.presentation
-    who = [say_age(p.age, "en") if p.age is not None else "", p.sex or "", plain(p.about)]
-    minds = ", ".join(f"{role}: {mind}" for role, mind in event.minds.items())
-    doctor = f", doctor {event.doctor}" if event.doctor else ""
-    console.rule(Text(f"Case {plain(event.case)}{doctor}", style="bold"), align="left")
-    console.print(f"    {', '.join(w for w in who if w)}", style="dim")
-    console.print(f"    {minds}; seed {event.seed}; at most {event.max_turns} turns", style="dim")
-    for picture in event.pictures:
-        seen = f", SHA-256 {picture.sha256[:16]}" if picture.sha256 else ", fetched by the endpoint of the model"
-        console.print(f"    the doctor is shown a picture: {plain(picture.name)}{seen}", style="dim", soft_wrap=True)
-    if event.one_step:
-        console.print("    one step: the doctor reads the whole record", style="dim")
-    console.print()
 
 
 def show_end(
@@ -140,15 +245,27 @@ def show_end(
         _show_choice(console, chosen, revealed)
         return
     team = () if isinstance(visit, Visit) else visit.consultations
-    right = verdict(visit.report, visit.truth, knowledge)
-    shown = _outcome(
-        visit.report,
-        revealed,
-        right,
-        _end_words(language_of(visit)),
-        by_director=bool(team),
-        expected=expected or {},
-    )
+    words, report, expected = _end_words(language_of(visit)), visit.report, expected or {}
+    shown = Table(title_justify="left", show_lines=True, expand=False)
+    shown.add_column("")
+    shown.add_column(words["by_director"] if team else words["report"], overflow="fold")
+    shown.add_column(words["truth"], overflow="fold")
+    diagnoses = Text(words["no_report"] if report is None else words["none_named"])
+    if report is not None and report.diagnoses:
+        diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
+    truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
+    right = _VERDICT[verdict(report, visit.truth, knowledge)]
+    shown.add_row(Text.assemble(words["diagnosis"] + " ", right), diagnoses, truth)
+    if report is not None:
+        for name, reported, so in (
+            ("symptoms", report.symptoms, expected.get(Aspect.SYMPTOMS, ())),
+            ("examinations", report.examinations, expected.get(Aspect.EXAMINATIONS, ())),
+            ("rationale", report.rationale, revealed.rationale),
+            ("treatment", report.treatment, revealed.treatment),
+        ):
+            shown.add_row(words[name], _items(reported), _items(so))
+    if revealed.severity:
+        shown.add_row(words["severity"], "", words["severities"][revealed.severity])
     console.print(shown, "")
     if team:
         alone = (f"doctor {n} {verdict(one.report, one.truth, knowledge)}" for n, one in enumerate(team, start=1))
@@ -159,34 +276,6 @@ def language_of(visit: Visit | TeamVisit) -> Language:
     """Returns the language that a visit was held in."""
     opened = visit.trace.last(Opened)
     return "en" if opened is None else opened.presentation.language
-
-
-def _outcome(
-    report: Report | None,
-    revealed: Revealed,
-    right: Verdict,
-    words: _EndWords,
-    *,
-    by_director: bool,
-    expected: Mapping[Aspect, Sequence[str]],
-) -> Table:
-    shown = Table(title_justify="left", show_lines=True, expand=False)
-    shown.add_column("")
-    shown.add_column(words.by_director if by_director else words.report, overflow="fold")
-    shown.add_column(words.truth, overflow="fold")
-    diagnoses = Text(words.no_report if report is None else words.none_named)
-    if report is not None and report.diagnoses:
-        diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
-    truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
-    shown.add_row(Text.assemble(f"{words.diagnosis} ", _VERDICT[right]), diagnoses, truth)
-    if report is not None:
-        shown.add_row(words.symptoms, _items(report.symptoms), _items(expected.get(Aspect.SYMPTOMS, ())))
-        shown.add_row(words.examinations, _items(report.examinations), _items(expected.get(Aspect.EXAMINATIONS, ())))
-        shown.add_row(words.rationale, _items(report.rationale), _items(revealed.rationale))
-        shown.add_row(words.treatment, _items(report.treatment), _items(revealed.treatment))
-    if revealed.severity:
-        shown.add_row(words.severity, "", words.severities[revealed.severity])
-    return shown
 
 
 def _show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
@@ -224,8 +313,8 @@ def diagnosis_text(diagnosis: Diagnosis) -> Text:
 def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge: Knowledge) -> None:
     """Prints the table of many visits with its counts, and of teams how soon they agreed."""
     teams = [visit for visit in visits if not isinstance(visit, Visit)]
-    counted = "rounds" if teams else "turns"
-    shown = table(None, ("case", counted, "end", "diagnosis", "", "truth"), right=(counted,))
+    unit = "rounds" if teams else "turns"
+    shown = table(None, ("case", unit, "end", "diagnosis", "", "truth"), right=(unit,))
     shown.columns[4].justify, shown.columns[4].no_wrap = "center", True
     counts: Counter[Verdict] = Counter()
     spoken = 0
@@ -241,8 +330,8 @@ def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge
     console.print(shown)
     n = len(visits)
     parts = [f"{counts[v]} {v}" for v in Verdict if counts[v] or v in (Verdict.RIGHT, Verdict.WRONG)]
-    mean = f"; {spoken / n:.1f} {counted} a visit" if n else ""
-    console.print(Text(f"\n{n} visit{'s' if n != 1 else ''}: {', '.join(parts)}{mean}", style="bold"))
+    mean = f"; {spoken / n:.1f} {unit} a visit" if n else ""
+    console.print(Text(f"\n{counted(n, 'visit')}: {', '.join(parts)}{mean}", style="bold"))
     console.print("right: the diagnosis by whatever name, or a kind of it", style="dim")
     if teams:
         _show_agreement(console, teams)
@@ -255,4 +344,4 @@ def _show_agreement(console: Console, visits: Sequence[TeamVisit]) -> None:
     console.print(f"consensus in {reached.total()} of {len(held)} discussions{f' ({rounds})' if rounds else ''}")
     kept = sum(v.kept for v in visits)
     if kept:
-        console.print(f"{kept} unusable answer{'s' if kept != 1 else ''} of doctors, whose last report stood")
+        console.print(f"{counted(kept, 'unusable answer')} of doctors, whose last report stood")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import io
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from cyclopts import CycloptsError, Parameter
 from rich.console import Console
 
-from polyclinic.cli.calling import call, check_words, complaint
+from polyclinic.cli.calling import BoundCommand, bind, complaint
 from polyclinic.cli.config import keys_of
+from polyclinic.cli.dry_run import rehearse
 from polyclinic.cli.results_tables import show_compared, show_joined
 from polyclinic.errors import (
     AccessLost,
@@ -34,11 +35,10 @@ from polyclinic.files import whole as whole_file
 from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import Spending
-from polyclinic.models.session import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, read_record, replacing, write_record
+from polyclinic.results.folder import CALLS, RECORD, read_record, replacing
 from polyclinic.results.joining import flat_rows, join, told_apart
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import (
@@ -53,10 +53,12 @@ from polyclinic.run.options import (
     On,
     Several,
 )
-from polyclinic.run.provenance import record_of_study
+from polyclinic.run.output import record_of, write_record
 from polyclinic.run.storing import answers_of, check_same, keep_results, results_folder
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
+
+T = TypeVar("T")
 
 _FILES = ("questions", "cases", "train", "test", "memory")
 LOCK = "study.lock"
@@ -66,11 +68,20 @@ _PAIRS = 21  # that are shown without a baseline
 
 
 class StudyCell(NamedTuple):
-    """One command of a study, and where its results lie."""
+    """One command of a study, and the folder of its results."""
 
     folder: Path
-    kind: str
-    words: list[str]
+    command: BoundCommand
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the command has come to its end."""
+        return (self.folder / RECORD).is_file() and not read_record(self.folder).stopped
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether more failed than is allowed, so that it is run again."""
+        return bool(read_record(self.folder).failed)
 
 
 def run(
@@ -104,17 +115,16 @@ def run(
         check_site(on)
     with results_folder(kept) as folder:
         out = folder or Path("study")
-        cells = list(_cells(planned, out, model or (), data, only or (), small, max_failures, models))
-        where = [] if on is None else ["--on", on]
-        cells = [cell._replace(words=[*cell.words, *where, "--out", str(cell.folder)]) for cell in cells]
+        given = {field.name: getattr(models, field.name) for field in dataclasses.fields(models)}
+        common = {name: value for name, value in given.items() if value != getattr(MODELS, name)}
+        common |= {"max_failures": max_failures, "on": on}
+        # All are bound before the first is run, so that mistakes are reported at once.
+        cells = list(_cells(planned, out, model or (), data, only or (), small, common))
         if models.dry_run:
-            raise DryRunOver.together(map(_estimated, cells))
+            raise DryRunOver.together([rehearse(cell.command) for cell in cells])
         for cell in cells:
-            # Before anybody is asked for the first of them.
-            with _named(cell.words):
-                this = check_words(cell.words)
-            if _is_over(cell.folder):
-                check_same(read_record(cell.folder), this, cell.folder)
+            if cell.is_finished:
+                check_same(read_record(cell.folder), cell.command.invocation, cell.folder)
         make_folder(out)
         with _alone(out):
             _hold_all(planned, cells, out, kept, json=json)
@@ -148,12 +158,12 @@ def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, kept: Kept
     if answers is not None:
         answers = answers._replace(spending=Spending())
     for number, cell in enumerate(cells, 1):
-        if stopped is None and _is_to_be_held(cell.folder):
+        if stopped is None and (not cell.is_finished or cell.has_failed):
             try:
                 stopped = _hold(cell, f"{number} of {len(cells)}", answers, json)
             except UserError as error:
                 refused.append(error)  # the others are done all the same
-    left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
+    left = ", ".join(cell.folder.name for cell in cells if not cell.is_finished)
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
         _finish(plan, out, begun, kept, left=left, json=json)
         keep_results(kept.database, out)
@@ -162,7 +172,7 @@ def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, kept: Kept
         raise type(stopped)(f"{stopped}; {missing}")
     if refused:
         raise UserError(f"{'; '.join(map(str, refused))}; done: {len(cells) - len(refused)} of {len(cells)} runs")
-    if failed := [cell.folder.name for cell in cells if _has_failed(cell.folder)]:
+    if failed := [cell.folder.name for cell in cells if cell.has_failed]:
         raise PlayFailure(f"more failed than run.max-failures allows in {', '.join(failed)}; {_ASKED_AGAIN}")
 
 
@@ -173,8 +183,7 @@ def _cells(
     data: Path,
     only: Sequence[str],
     small: bool,
-    max_failures: float,
-    given: ModelSettings,
+    common: Mapping[str, Any],
 ) -> Iterator[StudyCell]:
     names = [one.name for one in plan.runs]
     if unknown := [name for name in only if name not in names]:
@@ -186,12 +195,21 @@ def _cells(
         if only and one.name not in only:
             continue
         options = {**one.options, **(plan.small if small else {}), **({} if who or not small else plan.small_offline)}
+        by_rules = one.command == "eval tor" and plan.offline and not who
+        takes_models = any(key.key == "model" for key in keys_of(one.command))
+        role = "model" if takes_models and not by_rules else "doctor"
+        played = {role: who or [plan.offline or _STAND_IN]}
         for (name, swept), seed in product(_swept(one, _with_data(one, options, data)), plan.seeds):
-            words = [*one.command.split(), *_told(one.command, swept), *_who(one, who, plan.offline)]
-            words += [*_told(one.command, _changed(given)), "--seed", str(seed)]
-            words += ["--set", f"run.max-failures={max_failures:g}"]
             folder = out / "runs" / f"{name}-seed-{seed}".replace(" ", "-")
-            yield StudyCell(folder, one.command, words)
+            given = {**swept, **played, **common, "seed": seed, "out": str(folder)}
+            yield StudyCell(folder, _bind(folder.name, one.command, given))
+
+
+def _bind(name: str, command: str, options: Mapping[str, Any]) -> BoundCommand:
+    try:
+        return bind(command, options, f"run {name}")
+    except CycloptsError as error:
+        raise UserError(f"run {name}: {complaint(error)}") from None
 
 
 def _swept(one: PlannedRun, options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -223,34 +241,6 @@ def _with_data(one: PlannedRun, options: dict[str, Any], data: Path) -> dict[str
     return found
 
 
-def _told(command: str, options: Mapping[str, Any]) -> Iterator[str]:
-    """Yields options and settings as they are given on the command line; "" and false leave one out."""
-    keys = {one.key.rpartition(".")[2]: one.key for one in keys_of(command)}
-    for name, value in options.items():
-        option = name.replace("_", "-")
-        key = keys.get(option, option)
-        if value is True and key == option:
-            yield f"--{option}"
-        elif value not in (False, "", None):
-            for one in value if isinstance(value, list) else [value]:
-                told = "true" if one is True else str(one)
-                yield from (f"--{option}", told) if key == option else ("--set", f"{key}={told}")
-
-
-def _who(one: PlannedRun, models: Sequence[str], offline: str) -> list[str]:
-    option = "model" if any(key.key == "model" for key in keys_of(one.command)) else "doctor"
-    if not models and offline and one.command == "eval tor":
-        option = "doctor"
-    return [word for name in models or [offline or _STAND_IN] for word in (f"--{option}", name)]
-
-
-def _changed(given: ModelSettings) -> dict[str, Any]:
-    """Returns how models are asked, where it is not the default."""
-    known = dataclasses.fields(ModelSettings)
-    values = {field.name: (getattr(given, field.name), field.default) for field in known}
-    return {name: value for name, (value, default) in values.items() if value != default}
-
-
 def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunResults], out: Path) -> None:
     """Prints paired differences, from the plan's baseline where it names one, and where they are not too many."""
     baseline = next((str(name) for one in plan.runs if (name := one.options.get("baseline"))), None)
@@ -266,36 +256,6 @@ def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunRes
     show_compared(screen, compare_results(results, baseline=baseline))
 
 
-def _call(words: Sequence[str], answers: KeptAnswers | None = None) -> None:
-    """Runs a command of ours without its output, with its answers among those of the study."""
-    with _named(words), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        call(words, answers=answers)
-
-
-@contextmanager
-def _named(words: Sequence[str]) -> Iterator[None]:
-    """Names the command whose words are none."""
-    try:
-        yield
-    except CycloptsError as error:
-        raise UserError(f"{complaint(error)} (polyclinic {' '.join(words)})") from None
-
-
-def _is_over(folder: Path) -> bool:
-    """Whether a run has come to its end."""
-    return (folder / RECORD).is_file() and not read_record(folder).stopped
-
-
-def _is_to_be_held(folder: Path) -> bool:
-    """Whether a run is not over, or came to its end with more failures than may be, which are asked for again."""
-    return not _is_over(folder) or _has_failed(folder)
-
-
-def _has_failed(folder: Path) -> bool:
-    """Whether a run came to its end with more failures than may be."""
-    return bool(read_record(folder).failed)
-
-
 def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) -> PolyclinicError | None:
     """Runs a command, and returns what stopped it before its end, if anything did.
 
@@ -305,9 +265,10 @@ def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) 
     if not json:
         note(f"{place}: {cell.folder.name}")
     try:
-        _call(cell.words, answers)
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            cell.command(answers)
     except (RunStopped, PlayFailure) as failure:
-        if _is_over(cell.folder):  # more failed than may, and what came is there
+        if cell.is_finished:  # more failed than may, and what came is there
             note(f"{cell.folder.name}: {failure}")
             return None
         ending = failure.why if isinstance(failure, StoppedEarly) else failure
@@ -321,19 +282,30 @@ def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) 
     return None
 
 
-def _estimated(cell: StudyCell) -> DryRunOver:
-    try:
-        _call(cell.words)
-    except DryRunOver as over:
-        return over
-    raise UserError(f"{cell.words[0]} {cell.words[1]} asks no models")
+def _each_once(things: Iterable[T]) -> list[T]:
+    found: list[T] = []
+    for thing in things:
+        if thing not in found:
+            found.append(thing)
+    return found
 
 
 def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions, *, left: str, json: bool) -> None:
     """Writes what is over of it, and prints it; `left` names what is not done yet."""
     results = told_apart(read_results(*begun))
-    record = record_of_study(
-        kept.invocation, results, published=plan.published, title=plan.title, paper=plan.paper, left=left
+    records = [one.record for one in results]
+    record = record_of(
+        kept.invocation,
+        kept.invocation.options,
+        data=_each_once(file for one in records for file in one.data),
+        code=_each_once(code for one in records for code in one.code),
+        models=_each_once(model for one in records for model in one.models),
+        measures=_each_once(measure for one in records for measure in one.measures),
+        calls=[call for one in records for call in one.calls],
+        stopped=f"not done yet: {left}" if left else "",
+        title=plan.title,
+        paper=plan.paper,
+        published=list(plan.published),
     )
     rows = [
         msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")

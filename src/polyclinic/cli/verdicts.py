@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -16,7 +17,6 @@ from polyclinic.judging.people import agreed, disputed, figures
 from polyclinic.judging.sheets import (
     DEPARTMENTS,
     RECORDS,
-    Sheet,
     blinded,
     check_needed,
     errors_sheet,
@@ -54,19 +54,39 @@ FormName = Annotated[
         "(why an answer is wrong).",
     ),
 ]
-Items = Annotated[
-    list[Path] | None,
-    options.Several,
-    Parameter(metavar="FILE...", help="The sheets that were handed out; verdicts on anything else are left out."),
-]
-Keys = Annotated[
-    list[Path] | None,
-    options.Several,
-    Parameter(metavar="FILE...", help="The keys of blind sheets, which name the doctors behind the codes."),
-]
 _STRICT = Parameter(negative=(), help="Stop at an unusable record instead of naming, counting and skipping it.")
 _NAMED = 8
 Files = Annotated[list[Path], Parameter(metavar="FILE...", help="Verdicts: .csv, .tsv, or JSON lines.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class VerdictOptions:
+    """Which verdicts are read."""
+
+    form: Annotated[str | None, Parameter(metavar="FORM")] = None
+    """The form of rows that do not name one."""
+    items: Annotated[list[Path] | None, options.Several, Parameter(metavar="FILE...")] = None
+    """The sheets that were handed out; verdicts on anything else are left out."""
+    key: Annotated[list[Path] | None, options.Several, Parameter(metavar="FILE...")] = None
+    """The keys of blind sheets, which name the doctors behind the codes."""
+    strict: Annotated[options.Strict, _STRICT] = False
+
+    def read(self, files: Sequence[Path]) -> list[PersonsVerdict]:
+        """Returns the verdicts, on the items of the sheets and keys if any are named; names what is left out."""
+        key = read_key(self.key or ())
+        known = _known(self.items or (), key) if self.items or self.key else None
+        bad: list[BadInput] | None = None if self.strict else []
+        verdicts = read_verdicts(files, form=self.form, known=known, key=key, bad=bad)
+        if not verdicts and bad:
+            raise bad[0]
+        _note_bad(bad, "row")
+        if not verdicts:
+            raise BadInput("no verdict in it: every row is without an answer", path=files[0])
+        return verdicts
+
+
+ALL_VERDICTS = VerdictOptions()
 
 
 def export(
@@ -111,14 +131,23 @@ def export(
     Sheets of two doctors are blind: codes stand for the doctors, and FILE.key.csv beside the sheet says who is who.
     """
     bad: list[BadInput] | None = None if strict else []
+    files = files or []
     if form == "errors":
-        sheet = _errors(files or [], questions)
+        if not files:
+            raise UserError("nothing to judge: 'errors' needs files of outcomes")
+        if questions is None:
+            raise UserError("'errors' shows the questions: name the file that was asked with --questions")
+        sheet = errors_sheet(files, {one.question.id: one for one in read_exam(questions)})
     else:
-        drawn = SheetSample(departments, each, seed)
-        sheet = _sheet(form, files or [], cases, layout, strict=strict, drawn=drawn, bad=bad)
+        check_needed(form, files)
+        if cases is None:
+            raise UserError(f"{form!r} shows the record: name the case file with --cases")
+        known = {case.id: case for case in read_case_file(shipped_path(cases), layout=layout, strict=strict)}
+        sheet = sheet_of(form, files, known, departments=departments, each=each, seed=seed, bad=bad)
     _note_bad(bad, "visit")
     if disputed_in:
-        sheet = sheet.only(_either_way(disputed(read_verdicts(disputed_in, form=form), form)))
+        items = disputed(read_verdicts(disputed_in, form=form), form)
+        sheet = sheet.only([*items, *((item[0], *item[:0:-1]) for item in items)])  # a pair in either order
         if not sheet.items:
             raise UserError("nothing is in dispute there that stands in these files; no sheet is needed")
     if not sheet.items:
@@ -162,22 +191,19 @@ def import_verdicts(
     to: Annotated[
         Path, options.FILE, Parameter(name=("--out", "--to"), help="File to write: .csv, .tsv, or else JSON lines.")
     ],
-    form: Annotated[str | None, Parameter(metavar="FORM", help="The form of rows that do not name one.")] = None,
-    items: Items = None,
-    key: Keys = None,
-    strict: Annotated[options.Strict, _STRICT] = False,
+    read: VerdictOptions = ALL_VERDICTS,
     force: options.Force = False,
 ) -> None:
     """Reads what people filled in, checks it, and writes it into one file."""
-    if form is not None:
-        form_named(form)
-    if not items and not key:
+    if read.form is not None:
+        form_named(read.form)
+    if not read.items and not read.key:
         raise UserError(
             "what can be judged is not known: name the sheets that went out, --items, or a blind one's --key"
         )
     options.check_new(to, force=force)
     check_writable(to)
-    verdicts = _read(files, form, items, key, strict=strict)
+    verdicts = read.read(files)
     write_text(to, write_verdicts(verdicts, to.suffix))
     people = ", ".join(dict.fromkeys(one.who for one in verdicts))
     console().print(plain(f"{counted(len(verdicts), 'verdict')} of {people}: {to}"), soft_wrap=True)
@@ -187,48 +213,26 @@ def agreement(
     files: Files,
     /,
     *,
-    form: Annotated[str | None, Parameter(metavar="FORM", help="The form of rows that do not name one.")] = None,
-    items: Items = None,
-    key: Keys = None,
-    strict: Annotated[options.Strict, _STRICT] = False,
+    read: VerdictOptions = ALL_VERDICTS,
     seed: options.BootstrapSeed = 0,
     json: options.Json = False,
 ) -> None:
     """Prints how far people agree, question by question, and what their verdicts come to."""
-    verdicts = _read(files, form, items, key, strict=strict)
+    verdicts = read.read(files)
     found = list(dict.fromkeys(verdict.form for verdict in verdicts))
     if json:
-        print_json({name: _document(verdicts, name, seed) for name in found})
+        documents = {}
+        for name in found:
+            documents[name] = {
+                "agreement": agreed(verdicts, name, seed=seed),
+                "figures": figures(verdicts, name, seed=seed),
+            }
+        print_json(documents)
         return
     screen = console()
     for name in found:
         show_agreement(screen, name, agreed(verdicts, name, seed=seed))
         show_figures(screen, figures(verdicts, name, seed=seed))
-
-
-def _document(verdicts: Sequence[PersonsVerdict], form: str, seed: int) -> dict[str, Any]:
-    return {"agreement": agreed(verdicts, form, seed=seed), "figures": figures(verdicts, form, seed=seed)}
-
-
-def _read(
-    files: Sequence[Path],
-    form: str | None,
-    items: Sequence[Path] | None,
-    keys: Sequence[Path] | None,
-    *,
-    strict: bool,
-) -> list[PersonsVerdict]:
-    """Returns the verdicts, of what stands in these sheets and keys where any are named; names what is left out."""
-    key = read_key(keys or ())
-    known = _known(items or (), key) if items or keys else None
-    bad: list[BadInput] | None = None if strict else []
-    verdicts = read_verdicts(files, form=form, known=known, key=key, bad=bad)
-    if not verdicts and bad:
-        raise bad[0]
-    _note_bad(bad, "row")
-    if not verdicts:
-        raise BadInput("no verdict in it: every row is without an answer", path=files[0])
-    return verdicts
 
 
 def _known(sheets: Sequence[Path], key: Key) -> Known:
@@ -246,42 +250,3 @@ def _known(sheets: Sequence[Path], key: Key) -> Known:
                 raise BadInput(error.problem, path=path, line=line) from None
             known.setdefault(name, {})[in_order(item) if keys[1:] == PAIR else item] = None
     return known
-
-
-def _either_way(items: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return [*items, *((item[0], *item[:0:-1]) for item in items)]
-
-
-def _errors(files: Sequence[Path], questions: Path | None) -> Sheet:
-    """Returns the sheet of wrong answers; says what it needs."""
-    if not files:
-        raise UserError("nothing to judge: 'errors' needs files of outcomes")
-    if questions is None:
-        raise UserError("'errors' shows the questions: name the file that was asked with --questions")
-    return errors_sheet(files, {one.question.id: one for one in read_exam(questions)})
-
-
-class SheetSample(NamedTuple):
-    """What is drawn of what there is to judge."""
-
-    departments: int
-    each: int
-    seed: int
-
-
-def _sheet(
-    form: str,
-    files: Sequence[Path],
-    cases: str | None,
-    layout: str | None,
-    *,
-    strict: bool,
-    drawn: SheetSample,
-    bad: list[BadInput] | None,
-) -> Sheet:
-    """Returns the sheet of a form; says which of files and cases it needs."""
-    check_needed(form, files)
-    if cases is None:
-        raise UserError(f"{form!r} shows the record: name the case file with --cases")
-    known = {case.id: case for case in read_case_file(shipped_path(cases), layout=layout, strict=strict)}
-    return sheet_of(form, files, known, **drawn._asdict(), bad=bad)

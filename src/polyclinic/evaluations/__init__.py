@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     )
     from polyclinic.evaluations.measuring import measured as measured
     from polyclinic.results.folder import ItemMeasure as ItemMeasure
-    from polyclinic.results.output import Output as Output
+    from polyclinic.run.output import Output as Output
     from polyclinic.run.options import CaseOptions as CaseOptions, Doctors as Doctors
 
 __getattr__ = lazily(__name__, __file__)

@@ -14,7 +14,7 @@ from polyclinic.errors import PlayFailure
 from polyclinic.evaluations.against import show_differences
 from polyclinic.evaluations.evaluation import Play, Plays
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output
+from polyclinic.run.output import Output
 from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, paired_difference, share_estimate
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import few_line, interval, mean_and_error, table

@@ -25,7 +25,7 @@ from polyclinic.judging.people import (
 )
 from polyclinic.judging.verdicts import Known, PersonsVerdict, forms, read_verdicts
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output
+from polyclinic.run.output import Output
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import few_comparisons, mean_and_error, table, table_of

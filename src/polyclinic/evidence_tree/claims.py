@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.record import Finding, Record
+from polyclinic.cases.record import Finding, Record, side_of
 from polyclinic.evidence_tree.sources import RecordText, names_of
 from polyclinic.evidence_tree.tree import WORDS
 from polyclinic.knowledge.body import range_of, read_body
@@ -24,23 +24,20 @@ from polyclinic.language.language import CHINESE, Language, is_chinese
 from polyclinic.language.word_lists import Pattern, WordLists
 
 AROUND = " \t\"'“”‘’「」()（）[]【】.。;；,，:：!！?？-–—*、"
-"""What may stand around a clause without being a part of it."""
-
-
-_BRACKETS = {"(": ")", "（": "）", "[": "]"}
+"""Characters around a clause that are not part of it."""
 
 
 def bare(text: str) -> str:
-    """Returns a text without what may stand around it, a bracket that it ends with but not without its other half."""
+    """Returns a text without the characters around it; a closing bracket stays if its other half does."""
     stripped = text.strip(AROUND)
-    for opened, closed in _BRACKETS.items():
+    for opened, closed in ("()", "（）", "[]"):
         if stripped.count(opened) > stripped.count(closed) and closed in text:
             stripped += closed
     return stripped
 
 
 class ClaimWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What divides claims, what denies or affirms from behind, whose illness it is, who the patient is."""
+    """What divides claims, who has the illness, what is said of a value, and the names of a record's sections."""
 
     divider: Pattern
     joined: Pattern
@@ -55,11 +52,6 @@ class ClaimWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tens: dict[str, int]
     ones: dict[str, int]
     no: str
-
-
-class SupportWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is said of a value, what frames it, and the names of a record's sections."""
-
     low: Pattern
     high: Pattern
     normal: Pattern
@@ -70,7 +62,6 @@ class SupportWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _claim_words = WORDS.section("claims", ClaimWords)
-_support_words = WORDS.section("support", SupportWords)
 
 
 def language_in(text: str) -> Language:
@@ -81,11 +72,6 @@ def language_in(text: str) -> Language:
 def claim_words(text: str) -> ClaimWords:
     """Returns the words of claims, in the language of a text."""
     return _claim_words(language_in(text))
-
-
-def support_words(text: str) -> SupportWords:
-    """Returns the words of values, in the language of a text."""
-    return _support_words(language_in(text))
 
 
 def denial_in(text: str) -> re.Match[str] | None:
@@ -101,7 +87,7 @@ def blanked(text: str, stretches: Iterable[tuple[int, int]]) -> str:
 
 
 class Claim(NamedTuple):
-    """A clause of evidence; `carried` if a denial before it may hold for it too, `bound` if it must."""
+    """A clause of evidence; `carried` if an earlier denial may apply to it too, `bound` if it must."""
 
     text: str
     carried: bool = False
@@ -175,7 +161,7 @@ def _in_digits(text: str) -> str:
 
 
 class SaidOfPerson(NamedTuple):
-    """What a claim says of who the patient is, whether it is so, and what else it says."""
+    """Whether what a claim says of age and sex is right, and the rest of the claim."""
 
     agrees: bool
     section: Literal["age", "sex"]
@@ -318,12 +304,7 @@ def measured(finding: Finding) -> Measured | None:
 
 def _standing(value: float, reference: str) -> Standing | None:
     limits = _reference(reference)
-    if limits is None:
-        return None
-    low, high = limits
-    if low is not None and value < low:
-        return "low"
-    return "high" if high is not None and value > high else "normal"
+    return None if limits is None else side_of(value, *limits)
 
 
 def _reference(text: str) -> Limits | None:
@@ -380,13 +361,12 @@ class NumbersHeld:
     def apart(self, claim: str) -> list[str]:
         """Returns a claim cut before every further name that stands behind a number ("Hb 84 troponin 900")."""
         cuts, at = [], 0
-        numbers = figures(claim)
-        for name in sorted(self._names.find(claim), key=lambda n: n.start):
-            if any(at <= figure.start and figure.end <= name.start for figure in numbers):
-                before = [n for n in self._names.find(claim) if at <= n.start < name.start]
-                if before:
-                    cuts.append(claim[at : name.start])
-                    at = name.start
+        numbers, names = figures(claim), sorted(self._names.find(claim), key=lambda n: n.start)
+        for name in names:
+            follows = any(at <= figure.start and figure.end <= name.start for figure in numbers)
+            if follows and any(at <= other.start < name.start for other in names):
+                cuts.append(claim[at : name.start])
+                at = name.start
         return [*cuts, claim[at:]]
 
     def hold(self, claim: str, before: tuple[Result, ...]) -> HeldAgainst:
@@ -456,7 +436,7 @@ class NumbersHeld:
 
     def _left(self, bare: str, results: Sequence[Result]) -> bool:
         """Whether anything is said besides name, number, unit and standing that the results do not bear."""
-        words = support_words(bare)
+        words = claim_words(bare)
         bare = blanked(bare, ((figure.start, figure.end) for figure in figures(bare)))
         patterns = (words.normal, words.low, words.high, words.abnormal, words.framing, words.degree)
         for pattern in (MARKED_LOW, MARKED_HIGH, *patterns):
@@ -467,7 +447,7 @@ class NumbersHeld:
     def claimed(self, rest: str) -> Standing | None:
         """Returns what is said of a value: low, high or normal; None where nothing is, or several things are."""
         rest = blanked(rest, ((figure.start, figure.end) for figure in figures(rest)))
-        words = support_words(rest)
+        words = claim_words(rest)
         normal = words.normal.search(rest) is not None
         rest = words.normal.sub(" ", rest)  # "not raised" is normal, and raises nothing
         denied = denial_in(rest) is not None
@@ -554,8 +534,6 @@ def _may_be(standing: Standing | None, claimed: Standing | None) -> bool:
 
 _NEVER = re.compile("(?!)")
 NO_CLAIM = HeldAgainst("no claim")
-
-
 _PLACES: tuple[Standing, ...] = ("high", "low", "normal")
 
 
@@ -603,81 +581,72 @@ class _Found(NamedTuple):
 _term_words = WordLists(Path(__file__).with_name("terms")).section("terms", _TermWords)
 
 
-class TermsHeld:
-    """The standard terms, held against the results of one record."""
-
-    def __init__(self, results: NumbersHeld) -> None:
-        self._results = results
-
-    def hold(self, claim: str) -> HeldAgainst:
-        """Returns what the results say to a claim that is made of standard terms; "no claim" to any other."""
-        language = language_in(claim)
-        words, denial = _term_words(language), clause_words(language).denial.match(claim.strip())
-        said = claim.strip()[denial.end() :] if denial is not None else claim.strip()
-        if words.past.search(said):
-            return NO_CLAIM
-        pressure = words.pressure.search(said)
-        bare = said if pressure is None else said[: pressure.start()] + said[pressure.end() :]
-        terms = _terms_in(bare, words)
-        if not terms:
-            return NO_CLAIM
-        rest = blanked(bare, ((term.start, term.end) for term in terms))
-        claimed = self._results.claimed(rest)
-        held = [self._term(term, claimed) for term in terms]
-        if pressure is not None:
-            held.append(self._pressure(terms, float(pressure[1]), float(pressure[2])))
-        spoken_of = tuple(result for term in terms for item in term.items for result, _ in self._results.of_item(item))
-        if figures(rest):
-            held.append(self._results.hold(rest, spoken_of))
-        else:
-            support = _support_words(language)
-            patterns = [words.beside, support.degree]
-            if any(not term.wanted for term in terms):
-                patterns += [support.normal, support.low, support.high, support.abnormal]
-            for pattern in patterns:
-                rest = pattern.sub(" ", rest)
-            if pieces(rest):
-                return NO_CLAIM
-        return _all_of([one for one in held if one is not None], denied=denial is not None)
-
-    def _term(self, term: _Found, claimed: Standing | None) -> HeldAgainst | None:
-        """Returns what the results say to a term; None to a name of which nothing is said but a number."""
+def terms_held(claim: str, results: NumbersHeld) -> HeldAgainst:
+    """Returns what the results say to a claim that is made of standard terms; "no claim" to any other."""
+    language = language_in(claim)
+    words, denial = _term_words(language), clause_words(language).denial.match(claim.strip())
+    said = claim.strip()[denial.end() :] if denial is not None else claim.strip()
+    if words.past.search(said):
+        return NO_CLAIM
+    pressure = words.pressure.search(said)
+    bare = said if pressure is None else said[: pressure.start()] + said[pressure.end() :]
+    terms = _terms_in(bare, words)
+    if not terms or (pressure is not None and not any("systolic" in term.items for term in terms)):
+        return NO_CLAIM
+    rest = blanked(bare, ((term.start, term.end) for term in terms))
+    claimed = results.claimed(rest)
+    held = []
+    for term in terms:
         wanted = term.wanted
-        if not wanted:
-            if claimed is None:
-                return None
+        if not wanted and claimed is not None:
             wanted = (_WantedPlace(term.items, claimed, claimed == "normal"),)
-        return _all_of([self._where(one) for one in wanted])
-
-    def _where(self, wanted: _WantedPlace) -> HeldAgainst:
-        found = [
-            (result, standing)
-            for item in wanted.items
-            for result, reading in self._results.of_item(item)
-            if (standing := self._results.standing(result, reading)) is not None
-        ]
-        right = [r for r, at in found if at == wanted.where or (wanted.where == "abnormal" and at != "normal")]
-        wrong = [r for r, _ in found if r not in right]
-        if not found or (wanted.lasting and not right):
-            return HeldAgainst("not there")
-        if (wanted.each and wrong) or not right:
-            return HeldAgainst("contradicted", by=wrong[0])
-        return HeldAgainst("supported", by=right[0])
-
-    def _pressure(self, terms: Sequence[_Found], systolic: float, diastolic: float) -> HeldAgainst:
-        if not any("systolic" in term.items for term in terms):
+        if wanted:  # else a name that only a number is said of
+            held.append(_all_of([_where(one, results) for one in wanted]))
+    if pressure is not None:
+        held.append(_pressure(float(pressure[1]), float(pressure[2]), results))
+    spoken_of = tuple(result for term in terms for item in term.items for result, _ in results.of_item(item))
+    if figures(rest):
+        held.append(results.hold(rest, spoken_of))
+    else:
+        of_value = _claim_words(language)
+        patterns = [words.beside, of_value.degree]
+        if any(not term.wanted for term in terms):
+            patterns += [of_value.normal, of_value.low, of_value.high, of_value.abnormal]
+        for pattern in patterns:
+            rest = pattern.sub(" ", rest)
+        if pieces(rest):
             return NO_CLAIM
-        pairs = [
-            (result, reading, value)
-            for item, value in (("systolic", systolic), ("diastolic", diastolic))
-            for result, reading in self._results.of_item(item)
-        ]
-        by_item = {reading.item for _, reading, _ in pairs}
-        borne = {reading.item for _, reading, value in pairs if reading.low == reading.high == round(value)}
-        if len(by_item) < 2:
-            return HeldAgainst("not there")
-        by = next(result for result, reading, _ in pairs if reading.item in (by_item - borne or borne))
-        return HeldAgainst("supported" if borne == by_item else "contradicted", by=by)
+    return _all_of(held, denied=denial is not None)
+
+
+def _where(wanted: _WantedPlace, results: NumbersHeld) -> HeldAgainst:
+    found = [
+        (result, standing)
+        for item in wanted.items
+        for result, reading in results.of_item(item)
+        if (standing := results.standing(result, reading)) is not None
+    ]
+    right = [r for r, at in found if at == wanted.where or (wanted.where == "abnormal" and at != "normal")]
+    wrong = [r for r, _ in found if r not in right]
+    if not found or (wanted.lasting and not right):
+        return HeldAgainst("not there")
+    if (wanted.each and wrong) or not right:
+        return HeldAgainst("contradicted", by=wrong[0])
+    return HeldAgainst("supported", by=right[0])
+
+
+def _pressure(systolic: float, diastolic: float, results: NumbersHeld) -> HeldAgainst:
+    pairs = [
+        (result, reading, value)
+        for item, value in (("systolic", systolic), ("diastolic", diastolic))
+        for result, reading in results.of_item(item)
+    ]
+    by_item = {reading.item for _, reading, _ in pairs}
+    borne = {reading.item for _, reading, value in pairs if reading.low == reading.high == round(value)}
+    if len(by_item) < 2:
+        return HeldAgainst("not there")
+    by = next(result for result, reading, _ in pairs if reading.item in (by_item - borne or borne))
+    return HeldAgainst("supported" if borne == by_item else "contradicted", by=by)
 
 
 def _terms_in(text: str, words: _TermWords) -> list[_Found]:

@@ -30,7 +30,6 @@ from polyclinic.evidence_tree.claims import (
     HeldAgainst,
     NumbersHeld,
     Result,
-    TermsHeld,
     bare,
     claim_words,
     claims_of,
@@ -40,7 +39,7 @@ from polyclinic.evidence_tree.claims import (
     person_in,
     plainly,
     ranges_said,
-    support_words,
+    terms_held,
     told_from_behind,
 )
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
@@ -85,7 +84,6 @@ class Supporter:
         self.texts = texts_of(record)
         self._who = record.presentation
         self._results = NumbersHeld(record, self.texts, knowledge)
-        self._terms = TermsHeld(self._results)
         self._symptoms = knowledge.symptoms
         self._lexicons = {self.language: lexicon or lexicon_of(knowledge, self.language)}
         self._sentences = [sentence for text in self.texts for sentence in _sentences(text)]
@@ -124,7 +122,7 @@ class Supporter:
         label, _, behind = evidence.replace("：", ":").partition(":")
         named = {text.label.casefold() for text in self.texts if text.finding is None}
         inside = bare(behind)
-        section = support_words(label).section.fullmatch(label.strip()) is not None
+        section = claim_words(label).section.fullmatch(label.strip()) is not None
         section = section or label.strip().casefold() in named
         said = inside if inside and section else evidence
         of_person = person_in(evidence if section and _is_general(inside) else said, self._who)
@@ -163,7 +161,7 @@ class Supporter:
         if of_person is not None:
             text = next(t for t in self.texts if t.field == f"$.presentation.{of_person.section}")
             found = _found(text, 0, len(text.text), "by name", "supported" if of_person.agrees else "contradicted")
-            left = support_words(part).framing.sub(" ", of_person.rest)
+            left = claim_words(part).framing.sub(" ", of_person.rest)
             if not of_person.agrees or not any(ch.isalnum() for ch in left):
                 return found
             part = of_person.rest
@@ -235,13 +233,13 @@ class Supporter:
     def _by_symptoms(self, evidence: str, _family: bool) -> Support:
         lexicon = self._lexicon(evidence)
         said = dict(lexicon.mentions(evidence))
-        left = support_words(evidence).framing.sub(" ", lexicon.unread(evidence))
+        left = claim_words(evidence).framing.sub(" ", lexicon.unread(evidence))
         if not said or any(ch.isalnum() for ch in left):
             return NOT_THERE
         return _worst([self._symptom(symptom, there) for symptom, there in said.items()])
 
     def _by_terms(self, evidence: str, family: bool) -> Support:
-        held = NO_CLAIM if family else self._terms.hold(evidence)
+        held = NO_CLAIM if family else terms_held(evidence, self._results)
         if held.by is None:
             return NOT_THERE
         return _found(held.by.text, held.by.start, held.by.end, "by value", held.verdict)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import RemoteClinic, open_clinic_workers
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning, OffShift, read_whole
+from polyclinic.hospital.learning import HospitalLearning, read_off_shift, read_whole
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import (
     Episode,
@@ -35,7 +35,7 @@ from polyclinic.hospital.record.episodes import (
     StudyDone,
     StudyRequest,
 )
-from polyclinic.hospital.record.figures import utilisation
+from polyclinic.hospital.record.figures import GROUPS, utilisation
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.recorded import TYPED
@@ -200,11 +200,11 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
     """Returns what a run says at its end, as JSON: counts, shares in percent with intervals, the whole summary."""
     summary, groups, learning = came.run.summary, came.run.groups, configuration.setup.learning
     staff = {one.id: str(one.job) for one in configuration.hospital.staff.values()}
-    shares = {name: getattr(summary, name) for name in ("triage", "examination", "diagnosis", "treatment")}
-    memory = msgspec.to_builtins(came.run.learnt)
+    shares = {name: summary[name] for name in ("triage", "examination", "diagnosis", "treatment")}
+    memory = came.run.learnt
     if learning is not None:
         told = {"learns": learning.learns, "of": learning.holder, "feedback": learning.feedback}
-        version = came.run.learnt.version or learning.version
+        version = memory["version"] or learning.version
         memory = {**told, "brought": learning.version, **memory, "version": version}
     document: dict[str, Any] = msgspec.to_builtins(
         {
@@ -216,18 +216,18 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "visits": came.run.visits,
             "events": came.run.happenings,
             "log_hash": came.run.log_hash,
-            "accuracy": {name: share.percent for name, share in shares.items()},
-            "intervals": {name: [share.low, share.high] for name, share in shares.items()},
-            "recovered": summary.follow_ups.get("recovered", 0),
+            "accuracy": {name: share["percent"] for name, share in shares.items()},
+            "intervals": {name: [share["low"], share["high"]] for name, share in shares.items()},
+            "recovered": summary["follow_ups"]["recovered"],
             "wall_seconds": round(came.wall_seconds, 3),
             "calls": came.calls,
             "tokens": came.tokens,
             "cost": came.cost,
-            "failed": sum(summary.failed.values()),
-            "waiting": {acuity: part.waiting for acuity, part in groups.by_acuity.items()},
-            "utilisation": utilisation(summary.work, staff),
-            "admitted": sum(summary.admitted.values()),
-            "died": summary.died,
+            "failed": sum(summary["failed"].values()),
+            "waiting": {acuity: part["waiting"] for acuity, part in groups["by_acuity"].items()},
+            "utilisation": utilisation(summary["work"], staff),
+            "admitted": sum(summary["admitted"].values()),
+            "died": summary["died"],
             "still_ill": came.run.still_ill,
             "minds": {
                 role: getattr(configuration.setup, role)
@@ -239,11 +239,7 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "hospital": configuration.hospital.name[configuration.language],
             "lookahead": configuration.lookahead,
             "staff": staff,
-            "by_disease": groups.by_disease,
-            "by_department": groups.by_department,
-            "by_acuity": groups.by_acuity,
-            "by_level": groups.by_level,
-            "by_hour": groups.by_hour,
+            **{name: groups[name] for name in GROUPS},
             **({"incidents": came.run.incidents} if came.run.incidents else {}),
             **({} if learning is None else {"memory": memory}),
             "summary": summary,
@@ -345,15 +341,16 @@ class _RunUnderWay:
                 learning = HospitalLearning(setup, known, clock, log, publish, reflect)
                 if setup.reads and kept is not None:
                     learning.keep = kept.keep_read
-                    OffShift(
-                        hospital=configuration.hospital,
-                        setup=setup,
-                        passages=read_whole(setup.reads, setup.language),
+                    read_off_shift(
+                        configuration.hospital,
+                        setup,
+                        read_whole(setup.reads, setup.language),
                         clock=clock,
                         seed=configuration.seed,
+                        days=configuration.days,
                         read=read,
                         takes=learning.reads,
-                    ).begin(configuration.days)
+                    )
                 return learning
 
             yield make

@@ -72,25 +72,21 @@ class CountedVectors:
         self._longest = max(self._longest, counts.length)
         self._n += 1
 
-    def cosines(self, query: WholeVector) -> NDArray[np.float32]:
-        """Returns the cosine of each vector to a query."""
+    def nearest(self, query: WholeVector, k: int) -> Near:
+        """Returns the places of the `k` vectors nearest to a query; of equals, the first."""
         # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
         fits = query.length * self._longest <= _MOST
-        sums: NDArray[Any] = np.empty(self._n, dtype=np.int8 if fits else np.int32)
-        # A row as often as the query has it.
-        numbers = query.numbers.astype(np.intp)
-        more = np.repeat(query.places, np.maximum(numbers, 0))
-        less = np.repeat(query.places, np.maximum(-numbers, 0))
-        width = max(_AT_ONCE // (1 + len(more) + len(less)), 1)
+        sums: NDArray[Any] = np.zeros(self._n, dtype=np.int8 if fits else np.int32)
+        by_number = [
+            (sums.dtype.type(number), query.places[query.numbers == number]) for number in np.unique(query.numbers)
+        ]
+        width = max(_AT_ONCE // (1 + len(query.places)), 1)
         for first in range(0, self._n, width):
             these, some = self._numbers[:, first : min(first + width, self._n)], sums[first : first + width]
-            np.add.reduce(these[more], axis=0, dtype=sums.dtype, out=some)
-            if len(less):
-                some -= np.add.reduce(these[less], axis=0, dtype=sums.dtype)
-        cosines = sums.astype(np.float32)
-        cosines *= self._shrink[: self._n]
-        cosines *= np.float32(1 / query.length)
-        return cosines
+            for number, places in by_number:
+                some += number * np.add.reduce(these[places], axis=0, dtype=sums.dtype)
+        scores = np.multiply(sums, self._shrink[: self._n], dtype=np.float32, casting="same_kind")
+        return _nearest(scores, k, scale=1 / query.length)
 
     @classmethod
     def of(cls, parts: Sequence[tuple[CountedVectors, int]]) -> CountedVectors:
@@ -239,7 +235,7 @@ class MemoryLibrary(Generic[E]):
         if k and self._counted is not None:
             counted = [counts for query in queries if (counts := counts_of(query)) is not None]
             if len(counted) == len(queries):
-                return [_nearest(self._counted.cosines(one), k) for one in counted]
+                return [self._counted.nearest(one, k) for one in counted]
         return nearest_rows(self.vectors, queries, k)
 
     def as_it_was(self, n: int, *, after: Sequence[MemoryLibrary[E]] = ()) -> MemoryLibrary[E]:
@@ -265,11 +261,12 @@ def nearest_rows(vectors: Vectors, queries: Vectors, k: int) -> list[Near]:
     return [_nearest(vectors @ query, k) for query in queries]
 
 
-def _nearest(cosines: NDArray[np.float32], k: int) -> Near:
-    least = np.partition(cosines, -k)[-k] if k < len(cosines) else -np.inf
+def _nearest(scores: NDArray[np.float32], k: int, *, scale: float = 1.0) -> Near:
+    """Returns the places of the `k` largest scores, whose cosines are `scale` times as much; of equals, the first."""
+    least = np.partition(scores, -k)[-k] if k < len(scores) else -np.inf
     # What is equal in the decimals that count must not depend on its last bits.
-    places = np.flatnonzero(cosines >= least - 10.0**-_DECIMALS)
-    rounded = np.round(cosines[places], _DECIMALS)
+    places = np.flatnonzero(scores >= least - 2 * 10.0**-_DECIMALS / scale)
+    rounded = np.round(scores[places] * np.float32(scale), _DECIMALS)
     order = np.lexsort((places, -rounded))[:k]
     return Near(places[order], rounded[order])
 

@@ -278,13 +278,7 @@ class Note(NamedTuple):
 
 
 class DoctorMemory:
-    """What is remembered; made by `open_memory`, or in this process alone with no file.
-
-    Args:
-        about: what it is made with.
-        kept: its rows; None for nowhere.
-        until: only what came of the first so many patients of a practice; it then takes nothing new. None for all.
-    """
+    """What is remembered; made by `open_memory`, or in this process alone with no file."""
 
     def __init__(self, about: About, kept: KeptMemory | None = None, *, until: int | None = None) -> None:
         self.about, self._kept, self._until = about, kept, until
@@ -390,11 +384,6 @@ def has_memory(folder: Path) -> bool:
 def is_stored(folder: Path) -> bool:
     """Whether a folder says that its memory is in a database."""
     return (folder / POINTER).is_file()
-
-
-def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
-    """Returns all that is remembered, as `DoctorMemory.news` has it, without the vectors."""
-    return [(one.task, one.entry) for one in memory.news()]
 
 
 _TELLING = 6  # Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's

@@ -148,10 +148,7 @@ class LearntLikeness:
         experience: MemoryLibrary[Experience] | None,
         turned_out: Mapping[str, str],
     ) -> None:
-        """Takes in what the libraries have got since; None of one that is not used.
-
-        `turned_out` says of cases, by id, what kind they turned out to be.
-        """
+        """Takes in what the libraries have got since; None of one that is not used."""
         new: list[tuple[int, int, int, Entry]] = []
         for which, library in enumerate((records, experience)):
             first = len(self._row_of[which])
@@ -217,10 +214,12 @@ class LearntLikeness:
         return said.take(rows, axis=0), known.take(rows, axis=0)
 
     def _worked_out(self, rows: Numbers) -> tuple[Shares, Shares]:
-        # A statement of each case after the other, so that whole rows of cases are added up.
-        numbers = self._statements.rows.take(rows, axis=0).T
         worth, silent = self._scores()
-        said = self._shares(worth.take(numbers, axis=0).sum(axis=0) + silent)
+        added = np.zeros((len(rows), len(self._kinds)))
+        # A statement of each case after the other, so that little room is needed.
+        for numbers in self._statements.rows.take(rows, axis=0).T:
+            added += worth.take(numbers, axis=0)
+        said = self._shares(added + silent)
         facts = self._facts.rows[rows]
         return said, self._known(said, facts[:, KIND], facts[:, RIGHT])
 
@@ -286,10 +285,7 @@ class LearntLikeness:
         return shares
 
     def _scores(self) -> tuple[Shares, Shares]:
-        """Returns of each statement and kind how much likelier it is said of that kind than usual, and of silence.
-
-        As logarithms; the second is of each kind that nothing at all is said.
-        """
+        """Returns of each statement and kind how much likelier it is said of that kind than usual, and of silence."""
         if self._worth is None:
             usual = (self.usual + 1) / (self.usual + 1).sum()
             counts = self._counts[: len(self._numbers) + 1]

@@ -299,19 +299,7 @@ class ForQuestion(NamedTuple):
 
 
 class ExamMemory:
-    """What a doctor remembers who sits an exam; either part may be missing.
-
-    Args:
-        memory: of patients.
-        reading: of documents.
-        embedder: of the questions, and of the principles; by default the one that made the vectors of what was read,
-            else one by the language.
-        source: what traces call it.
-
-    Raises:
-        MissingExtra: the embedder is not installed.
-        UserError: it is an endpoint's.
-    """
+    """What a doctor remembers who sits an exam; either part may be missing."""
 
     def __init__(
         self,

@@ -4,10 +4,10 @@
         replies = [await model.ask(show(question)) for _ in range(times)]
         return replies[-1].text
 
-What it returns is a key, text that is read as an answer, several keys, or an `Outcome`. Further parameters are its
-settings; `seed`, `temperature` and `examples` are given to it where it has them, and on a patient's record `record`
-(by its parts; `question.context` is the same as text) and `retriever`. Every call that it makes is counted.
-An error that it raises, or what is no answer at all, breaks this question: it is not correct, and the run goes on.
+It returns a key, text that is read as an answer, several keys, or an `Outcome`. Further parameters are its settings;
+`seed`, `temperature` and `examples` are passed if it has them, and so are `record` (`question.context` is its text) and
+`retriever` on a patient's record. Every call is counted. An error that it raises, or a value that is not an answer,
+breaks this question: it is not correct, and the run continues.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
         try:
             made = function(question, calls, **settings)
             made = await made if inspect.isawaitable(made) else made
-            outcome = _checked(made, question, name) if isinstance(made, Outcome) else _read(made, question, name)
+            outcome = _read(made, question, name)
         except BaseException as error:
             # Whoever stops the run is no mistake of the method's; that a task of its own was cancelled is one.
             if stopped_from_outside() or isinstance(error, KeyboardInterrupt | GeneratorExit):
@@ -104,13 +104,11 @@ def _unanswered(error: BaseException, question: Question, calls: Calls) -> Outco
 
 
 def _read(made: object, question: Question, name: str) -> Outcome:
-    text = made.text if isinstance(made, Reply) else made
-    rationale = text if isinstance(text, str) and text not in question.options else ""
-    return Outcome(question=question.id, answers=_keys(text, question, name), rationale=rationale)
-
-
-def _checked(made: Outcome, question: Question, name: str) -> Outcome:
-    """Returns what an outcome of the method's own making says; a BrokenMethod where it contradicts itself."""
+    """Returns the outcome of what a method returned; a BrokenMethod for an outcome that contradicts itself."""
+    if not isinstance(made, Outcome):
+        text = made.text if isinstance(made, Reply) else made
+        rationale = text if isinstance(text, str) and text not in question.options else ""
+        return Outcome(question=question.id, answers=_keys(text, question, name), rationale=rationale)
     said = msgspec.structs.asdict(msgspec.structs.replace(made, trace=()))
     if isinstance(said["answers"], str):
         said["answers"] = [said["answers"]]

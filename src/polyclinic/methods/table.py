@@ -1,14 +1,13 @@
 """The methods that answer questions, by name, with settings that can be given as text.
 
-A setting is a keyword of the method's function: `votes=separate` sets `votes` of `medagents`. What the functions say
-of their keywords is what is allowed. A method of the user's is `path/to/file.py:name`, or the name under which an
-installed package offers it; see `polyclinic.methods.own`.
+A setting is a keyword of the method's function: `votes=separate` sets `votes` of `medagents`; the types of the keywords
+are the allowed values. A method of the user's is `path/to/file.py:name`, or the name under which an installed package
+offers it; see `polyclinic.methods.own`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -63,18 +62,6 @@ _NEEDED: dict[str, dict[str, tuple[Any, ...]]] = {
 """By method, settings that have no effect unless another setting, named first, has one of the values after it."""
 
 
-def _check_effect(method: str, given: Iterable[str], settings: Mapping[str, Any]) -> None:
-    """Refuses a setting that was given and has no effect; `settings` are all, with the defaults."""
-    for name in given:
-        other, *values = _NEEDED.get(method, {}).get(name, ("",))
-        held = settings.get(other)
-        has_effect = any(one in values for one in held) if isinstance(held, tuple) else held in values
-        if values and not has_effect:
-            needed = " or ".join(f"{other}={str(value).lower()}" for value in values)
-            problem = f"setting {method}.{name} has no effect as the others are; it needs {needed}"
-            raise UserError(f"{problem}, or leave it out")
-
-
 _GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "record", "retriever", "doctors", "memory")
 _SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
 
@@ -89,17 +76,13 @@ ModelFor = Callable[[str], Model]
 
 
 class Method(NamedTuple):
-    """A function of a question and a model, and one line on it.
-
-    In a team several roles take part, so that asking one model as often is the fair comparison; examples say whether it
-    is shown any, and `draws` whether it chooses them among all by itself.
-    """
+    """A function of a question and a model, and one line on it."""
 
     run: Callable[..., Awaitable[Outcome]]
     summary: str
-    team: bool = False
-    examples: bool = False
-    draws: bool = False
+    team: bool = False  # of several roles, so that asking one model as often is the fair comparison
+    examples: bool = False  # is shown examples
+    draws: bool = False  # chooses its examples among all by itself
 
 
 METHODS: dict[str, Method] = {
@@ -127,7 +110,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {"pubmedqa": {"medagents": {"que
 
 
 class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """A method by its name, with settings of its function, which is here where Python gave it."""
+    """A method with its settings; `function` is a user's own that Python gave."""
 
     name: str
     settings: dict[str, Any] = {}
@@ -146,31 +129,20 @@ class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
         if shown.get("without") and isinstance(shown["without"], list | tuple):
             how = f" ({shown.pop('removed')})" if "removed" in shown else ""
             told = [f"without {', '.join(map(str, shown.pop('without')))}{how}"]
-        told += [f"{key}={_told(value)}" for key, value in shown.items()]
+        for key, value in shown.items():
+            told.append(f"{key}={','.join(map(str, value)) if isinstance(value, list | tuple) else value}")
         return f"{self.name} ({', '.join(told)})" if told else self.name
-
-
-def _told(value: object) -> str:
-    """Returns a setting's value as it is given on the command line."""
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def find_method(named: Named) -> Method:
     """Returns a method by its name, one of ours or of the user's, or a function of the user's as one."""
-    return _by_name(named) if isinstance(named, str) else _of_user(named, _name(named))
-
-
-@functools.cache
-def _by_name(name: str) -> Method:
-    if name in METHODS:
-        return METHODS[name]
-    if (function := find(name, "methods")) is not None:
-        return _of_user(function, name)
-    known = dict.fromkeys((*METHODS, *offered("methods")))
-    raise UserError(f"no method {name!r}{meant(name, known)}; methods: {', '.join(known)}, FILE.py:NAME")
-
-
-def _of_user(function: object, name: str) -> Method:
+    if isinstance(named, str) and named in METHODS:
+        return METHODS[named]
+    name = _name(named)
+    function = find(named, "methods") if isinstance(named, str) else named
+    if function is None:
+        known = dict.fromkeys((*METHODS, *offered("methods")))
+        raise UserError(f"no method {name!r}{meant(name, known)}; methods: {', '.join(known)}, FILE.py:NAME")
     given = check_parameters(function, name)
     return Method(of_user(function, name), "a method of your own", examples="examples" in given)
 
@@ -283,8 +255,14 @@ def _chosen(
     if missing := [f"--set {key}=…" for key in needed if key not in (*_GIVEN_TO_ALL, *settings)]:
         raise UserError(f"method {name!r} needs {' '.join(missing)}")
     # A default that is written out does no harm, nor does a setting for all that only some of them use.
-    others = [key for key in given if settings[key] != defaults.get(key) and (key in mine or not mine)]
-    _check_effect(name, others, {**defaults, **settings})
+    for key in (key for key in given if settings[key] != defaults.get(key) and (key in mine or not mine)):
+        other, *values = _NEEDED.get(name, {}).get(key, ("",))
+        held = {**defaults, **settings}.get(other)
+        has_effect = any(one in values for one in held) if isinstance(held, tuple) else held in values
+        if values and not has_effect:
+            wanted = " or ".join(f"{other}={str(value).lower()}" for value in values)
+            problem = f"setting {name}.{key} has no effect as the others are; it needs {wanted}"
+            raise UserError(f"{problem}, or leave it out")
     return ChosenMethod(name=name, settings=settings, function=None if isinstance(named, str) else named)
 
 
@@ -333,10 +311,9 @@ def answering(
 ) -> Answering:
     """Returns a method, ready to be given questions.
 
-    By default, examples and what `medprompt` learns from are those that are shipped for the question's language. The
-    temperature is that of the method's settings, else the one that is given, else the method's own. `records` are those
-    that questions are about, by the question's id, for methods that read one by its parts; `doctors` are who thinks in
-    a model's place, for those that such can think for; `memory` is what comes to mind, for those that remember.
+    Examples, and the training of `medprompt`, are by default those shipped for the question's language. The temperature
+    is that of the method's settings, else the one given, else the method's own. `records` are by the question's id;
+    `doctors` think in a model's place.
     """
     method, takes = find_method(chosen.named), _keywords(chosen.named)
     always: dict[str, Any] = dict(chosen.settings)

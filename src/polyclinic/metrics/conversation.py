@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import msgspec
 
 from polyclinic import plugins
 from polyclinic.errors import PolyclinicError, UserError, meant
-from polyclinic.events import State
+from polyclinic.events import ADVICE, EFFECTIVE, INQUIRY, State
 from polyclinic.language.language import length
 from polyclinic.language.words import distinct_2, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
@@ -45,14 +45,11 @@ SECOND = tuple(
 )
 """As formulas 14, 16, 17, 19 and 20 have it: COVERAGE without the opening, and shares of all turns of all cases."""
 
-_INQUIRY = (State.EFFECTIVE_INQUIRY, State.INEFFECTIVE_INQUIRY, State.AMBIGUOUS_INQUIRY)
-_ADVICE = (State.EFFECTIVE_ADVICE, State.INEFFECTIVE_ADVICE, State.AMBIGUOUS_ADVICE)
-_EFFECTIVE = frozenset({State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE})
 _SHARES = {
-    "INQUIRY_ACC": (_INQUIRY[:1], _INQUIRY),
-    "INQUIRY_SPECIFIC": (_INQUIRY[:2], _INQUIRY),
-    "ADVICE_ACC": (_ADVICE[:1], _ADVICE),
-    "ADVICE_SPECIFIC": (_ADVICE[:2], _ADVICE),
+    "INQUIRY_ACC": (INQUIRY[:1], INQUIRY),
+    "INQUIRY_SPECIFIC": (INQUIRY[:2], INQUIRY),
+    "ADVICE_ACC": (ADVICE[:1], ADVICE),
+    "ADVICE_SPECIFIC": (ADVICE[:2], ADVICE),
 }
 
 
@@ -80,25 +77,23 @@ class ConversationSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def score(dialogue: Dialogue) -> Score:
     """Scores one dialogue."""
+    id, turns, known, language = dialogue.id, dialogue.turns, dialogue.information, dialogue.language
     values: dict[str, float] = {}
-    left_out = []
-    counts = {}
-    states = [turn.state for turn in dialogue.turns]
-    unreadable = False
+    left_out, counts, unreadable = [], {}, False
+    states = [turn.state for turn in turns]
     if not dialogue.options:
-        left_out.append(LeftOut(dialogue.id, "the case has no options to choose a diagnosis from", ("DIAGNOSIS",)))
+        left_out.append(LeftOut(id, "the case has no options to choose a diagnosis from", ("DIAGNOSIS",)))
     elif not set(dialogue.answers) & dialogue.options.keys():
         given = ", ".join(dialogue.answers) or "none"
-        left_out.append(LeftOut(dialogue.id, f"the right answer ({given}) is not among the options", ("DIAGNOSIS",)))
+        left_out.append(LeftOut(id, f"the right answer ({given}) is not among the options", ("DIAGNOSIS",)))
     else:
         unreadable = dialogue.chosen not in dialogue.options
         values["DIAGNOSIS"] = 100.0 * (dialogue.chosen in dialogue.answers)
-    known, language = dialogue.information, dialogue.language
     if known is None:
         problem = "all that is known of the patient is not at hand (a trace needs its cases)"
-        left_out.append(LeftOut(dialogue.id, problem, ("COVERAGE", "INQUIRY_LOGIC")))
+        left_out.append(LeftOut(id, problem, ("COVERAGE", "INQUIRY_LOGIC")))
     else:
-        collected = _collected(dialogue, {State.OPENING})
+        collected = _collected(dialogue, State.OPENING)
         values["COVERAGE"] = 100 * rouge_1(collected, known, language).recall
         values["INQUIRY_LOGIC"] = 100 * likeness(collected, known, language)
         values["COVERAGE_WITHOUT_O"] = 100 * rouge_1(_collected(dialogue), known, language).recall
@@ -106,13 +101,13 @@ def score(dialogue: Dialogue) -> Score:
         counts[name] = sum(s in good for s in states), sum(s in all_of_kind for s in states)
         values[name] = 100 * counts[name][0] / counts[name][1] if counts[name][1] else 0.0
     # A turn's two texts are joined without a blank, as the published values have it.
-    values["DISTINCT"] = 100 * distinct_2([t.doctor + t.patient for t in dialogue.turns], dialogue.language)
-    values["AVG_TURN"] = float(len(dialogue.turns))
-    opened_by_patient = not dialogue.turns[0].doctor and dialogue.turns[0].state is State.OPENING
-    lengths = tuple(length(turn.doctor) for turn in dialogue.turns[opened_by_patient:])
+    values["DISTINCT"] = 100 * distinct_2([turn.doctor + turn.patient for turn in turns], language)
+    values["AVG_TURN"] = float(len(turns))
+    opened_by_patient = not turns[0].doctor and turns[0].state is State.OPENING
+    lengths = tuple(length(turn.doctor) for turn in turns[opened_by_patient:])
     values["AVG_LEN"] = sum(lengths) / len(lengths) if lengths else 0.0
     return Score(
-        id=dialogue.id,
+        id=id,
         values={name: values[name] for name in (*METRICS, *SECOND) if name in values},
         counts=counts,
         lengths=lengths,
@@ -141,11 +136,11 @@ def covered(dialogue: Dialogue) -> float | None:
     """Returns COVERAGE alone; None where all that is known of the patient is not at hand."""
     if dialogue.information is None:
         return None
-    return 100 * rouge_1(_collected(dialogue, {State.OPENING}), dialogue.information, dialogue.language).recall
+    return 100 * rouge_1(_collected(dialogue, State.OPENING), dialogue.information, dialogue.language).recall
 
 
-def _collected(dialogue: Dialogue, also: Set[State] = frozenset()) -> str:
-    return "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE | also)
+def _collected(dialogue: Dialogue, *also: State) -> str:
+    return "".join(turn.patient for turn in dialogue.turns if turn.state in (*EFFECTIVE, *also))
 
 
 def summarise(
@@ -155,7 +150,7 @@ def summarise(
 
     Dialogues of one id are repetitions of one case: errors and intervals are then over cases. AVG_LEN is the mean
     over all turns of all dialogues, and its standard error over turns, as published; its interval is over cases.
-    What is given as left out are the records that could not be scored at all.
+    `left_out` has the records that could not be scored at all.
     """
 
     def mean(name: str) -> Estimate:

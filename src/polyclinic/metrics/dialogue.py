@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.fields import read_keys, read_options
-from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.record import read_out
 from polyclinic.errors import BadInput
 from polyclinic.events import (
@@ -154,7 +154,6 @@ def information_of(case: Case) -> str:
 
 
 _RECORDED = frozenset({"history", "raw_data", "eval_results"})
-_CODES = frozenset(map(str, State))
 _SHOWN = 8
 
 
@@ -166,28 +165,23 @@ def read_dialogues(
     It is a trace of ours, or what aie-saps published. All that is known of the patient stands not in a trace but in
     the cases, given by id.
     """
-    path = Path(path)
+    path, first, unlike = Path(path), None, True
     dialogues: list[Dialogue] = []
     left_out: list[LeftOut] = []
-    first: Element | None = None
-    unlike = True
     for element in read_elements(path):
         id: str | int = f"{element.part} {element.number}"
-        is_first, is_trace, first = first is None, False, first or element
+        record: dict[str, Any] = {}
         try:
             record = element.fields()
-            is_trace = is_first and "event" in record
             if isinstance(named := record.get("id"), str | int) and not isinstance(named, bool):
                 id = named
-            unlike = unlike and not _RECORDED & record.keys()
-            if not is_trace:
+            if first is not None or "event" not in record:
                 dialogues.append(from_recorded(record, id))
-        except BadInput as error:
-            left_out.append(LeftOut(id, error.problem))
-        except Unscorable as error:
-            left_out.append(LeftOut(id, error.problem, failed=error.failed))
-        if is_trace:
+        except (BadInput, Unscorable) as error:
+            left_out.append(LeftOut(id, error.problem, failed=isinstance(error, Unscorable) and error.failed))
+        if first is None and "event" in record:
             return _read_traces(path, cases or {})
+        first, unlike = first or element, unlike and not _RECORDED & record.keys()
     if first is not None and unlike:
         keys = ", ".join(map(repr, list(first.fields())[:_SHOWN])) or "none"
         raise first.bad(
@@ -251,8 +245,7 @@ def _read_turn(turn: Any, number: int) -> Turn:
     doctor, patient, state = turn.get("doctor"), turn.get("patient", ""), turn.get("state")
     if not isinstance(doctor, str) or not isinstance(patient, str | None):
         raise Unscorable(f"turn {number} has no text under {'doctor' if not isinstance(doctor, str) else 'patient'!r}")
-    if state is None or state == "":
-        raise Unscorable(f"turn {number} has no state; there are {STATES}")
-    if not isinstance(state, str) or state not in _CODES:
-        raise Unscorable(f"turn {number} has the unknown state {str(state)[:40]!r}; there are {STATES}")
+    if not isinstance(state, str) or state not in tuple(State):
+        came = f"the unknown state {str(state)[:40]!r}" if state else "no state"
+        raise Unscorable(f"turn {number} has {came}; there are {STATES}")
     return Turn(doctor, State(state), patient or "")

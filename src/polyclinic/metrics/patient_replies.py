@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.events import State
+from polyclinic.events import ADVICE, AMBIGUOUS, EFFECTIVE, INEFFECTIVE, INQUIRY, State
 from polyclinic.language.language import Language
 from polyclinic.language.words import rouge_1
 from polyclinic.statistics.agreement import Agreement, agreement
@@ -25,10 +25,6 @@ PATIENT_METRICS = ("ACCURACY", "PASSIVE", "CAUTIOUS", "HONEST", "FOCUS", "GUIDAN
 
 PATIENT_SECOND = ("PASSIVE_LEAK", "CAUTIOUS_LEAK", "HONEST_DENIAL")
 """Formula 10, formula 11 (both are leaks: lower is better), and denial on ineffective advice too (§4.2.1)."""
-
-_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
-_AMBIGUOUS = (State.AMBIGUOUS_INQUIRY, State.AMBIGUOUS_ADVICE)
-_INEFFECTIVE = (State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
 
 
 class PatientReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,9 +69,9 @@ def score_reply(reply: PatientReply) -> dict[str, float]:
     """Returns the metrics that speak of this reply's state, in percent; leaks may be negative."""
     state, text, language = reply.state, reply.text, reply.language
     values: dict[str, float] = {}
-    if state in (*_EFFECTIVE, *_AMBIGUOUS, *_INEFFECTIVE):
+    if state in (*INQUIRY, *ADVICE):
         leaked = 100 * rouge_1(text, reply.information, language).precision
-        if state in _EFFECTIVE:
+        if state in EFFECTIVE:
             values["CAUTIOUS_LEAK"] = leaked
             if reply.answer is not None:
                 asked = rouge_1(text, reply.answer, language)
@@ -84,13 +80,13 @@ def score_reply(reply: PatientReply) -> dict[str, float]:
                 values["PASSIVE"] = 100 - max(0.0, values["PASSIVE_LEAK"])
         else:
             values["CAUTIOUS"] = 100 - leaked
-    if state in _INEFFECTIVE:
+    if state in INEFFECTIVE:
         values["HONEST_DENIAL"] = 100.0 * says("denial", text, language)
         wanted = "denial" if state is State.INEFFECTIVE_INQUIRY else "compliance"
         values["HONEST"] = 100.0 * says(wanted, text, language)
     if state in (State.OTHER_TOPIC, State.DEMAND):
         values["FOCUS"] = 100.0 * says("focus", text, language)
-    if state in _AMBIGUOUS:
+    if state in AMBIGUOUS:
         values["GUIDANCE"] = 100.0 * says("guidance", text, language)
     return values
 
@@ -113,5 +109,5 @@ def summarise_replies(replies: Sequence[PatientReply], *, seed: int = 0) -> Pati
         second={name: mean(name) for name in PATIENT_SECOND},
         by_turn={turn: {name: mean(name, turn) for name in PATIENT_METRICS} for turn in turns},
         states=agreement([r.state for r in replies], [r.heard for r in replies], labels=tuple(State)),
-        without_answer=sum(r.state in _EFFECTIVE and r.answer is None for r in replies),
+        without_answer=sum(r.state in EFFECTIVE and r.answer is None for r in replies),
     )

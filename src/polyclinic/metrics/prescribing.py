@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.prescribed import DrugInUse, DrugNames, procedure_words
+from polyclinic.knowledge.prescribed import DrugNames, procedure_words
 from polyclinic.language.content_words import pieces
 from polyclinic.language.language import Language
 from polyclinic.metrics.grades import QUARTERS, AspectMatch, Grade, Scale, analysis
@@ -101,16 +101,6 @@ def _read_amount(match: re.Match[str]) -> Amount:
     return Amount(min(ends), max(ends), unit)
 
 
-def is_beyond_living(text: str, usual: DrugInUse) -> bool:
-    """Whether the dose written after a drug's name is beyond what can be lived with.
-
-    The least amount that is written counts, and an amount in another kind of unit than the drug's does not.
-    """
-    kind = _words().of_units if usual.unit == "units" else _words().of_weight
-    times = _times_a_day(text)
-    return any(usual.too_much(one.least, times) for one in amounts(text) if one.unit in kind)
-
-
 def _times_a_day(text: str) -> float:
     """Returns how often a day something is taken; 0 if that is not written."""
     if every := _words().every.search(text):
@@ -155,23 +145,24 @@ def names_measure(point: str, given: Sequence[str], whole: str = "") -> bool:
 
     A return visit must be named with its reason or time, which `whole` has if the point is cut short.
     """
+    words = _words()
     done, left = affirmed_and_denied("\n".join(given))
     core = without_qualifiers(point)
-    bare = _words().purpose.sub("", core)
+    bare = words.purpose.sub("", core)
     # "Test for chlamydia" is no test for something else.
-    measures = [
-        part.strip() for part in _words().between.split(bare if len(_pieces(bare)) > 1 else core) if _pieces(part)
-    ]
+    measures = [part.strip() for part in words.between.split(bare if len(_pieces(bare)) > 1 else core) if _pieces(part)]
     if not measures:
         return False
-    if _words().return_visit.search(measures[0]) or _words().to_return.search(core):
-        return any(_names_return(whole or point, line) for line in given)
+    if words.return_visit.search(measures[0]) or words.to_return.search(core):
+        wanted = pieces(words.return_visit.sub(" ", whole or point, count=1))
+        visits = [words.return_visit.sub(" ", line, count=1) for line in given if words.return_visit.search(line)]
+        return any(not wanted or wanted & pieces(visit) for visit in visits)
     to_do, to_leave = affirmed_and_denied(measures[0])
     # "Stop", "no" and "never" say the same of smoking.
-    left_out = _words().denial.sub(" ", to_leave)
+    left_out = words.denial.sub(" ", to_leave)
     if pieces(left_out):
         return says(left_out, left) or (bool(pieces(to_do) - _OF_DENIAL) and says(to_do, done))
-    return says(measures[0], done) or says(" ".join(m for m in measures if not _words().return_visit.search(m)), done)
+    return says(measures[0], done) or says(" ".join(m for m in measures if not words.return_visit.search(m)), done)
 
 
 def says(measure: str, text: str) -> bool:
@@ -186,13 +177,6 @@ def says(measure: str, text: str) -> bool:
 def _pieces(text: str) -> frozenset[str]:
     """Returns the pieces of a text without its numbers, which name nothing."""
     return frozenset(piece for piece in pieces(text) if not piece[0].isdigit())
-
-
-def _names_return(point: str, line: str) -> bool:
-    if _words().return_visit.search(line) is None:
-        return False
-    wanted = pieces(_words().return_visit.sub(" ", point, count=1))
-    return not wanted or bool(wanted & pieces(_words().return_visit.sub(" ", line, count=1)))
 
 
 class DuePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,7 +267,10 @@ def _is_deadly(line: str, id: str, names: DrugNames) -> bool:
         for start, end in names.mentioned(sentence, id):
             behind = next((at for at in starts if at >= end), len(sentence))
             before = sentence[:start] if start == min(starts) else ""
-            told = sentence[end:behind]
-            if is_beyond_living(told if _amount().search(told) else before + told, names.most[id]):
+            told = sentence[end:behind] if _amount().search(sentence[end:behind]) else before + sentence[end:behind]
+            usual, times = names.most[id], _times_a_day(told)
+            # An amount in another kind of unit than the drug's does not count.
+            kind = _words().of_units if usual.unit == "units" else _words().of_weight
+            if any(usual.too_much(one.least, times) for one in amounts(told) if one.unit in kind):
                 return True
     return False

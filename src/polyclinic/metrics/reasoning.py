@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.record import Finding
+from polyclinic.cases.record import Finding, limits_of, side_of
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
 from polyclinic.knowledge.disease_names.relation import known_relation
@@ -38,16 +37,7 @@ _STEM = 5  # letters by which words that differ in their endings are one
 _PLACES = frozenset(
     {"on", "of", "in", "and", "the", "ultra", "ct", "exam", "exami", "chest", "abdom", "belly", "x", "ray"}
 )
-_RANGE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[-–~至]\s*(-?\d+(?:\.\d+)?)\s*")
-_LIMIT = re.compile(r"\s*([<>≤≥＜＞])\s*=?\s*(-?\d+(?:\.\d+)?)\s*")
 _SHOWN = 4  # findings of an examination that are told of it
-
-
-class HeardOfFindings(NamedTuple):
-    """What a text says of the findings: names of examinations of which something right, or something wrong, is told."""
-
-    right: frozenset[str]
-    wrong: frozenset[str]
 
 
 class FindingsTold:
@@ -65,29 +55,26 @@ class FindingsTold:
         self._examinations = {reading.examination: finding.examination for reading, finding in self._known.values()}
         self._names = Names(knowledge).of(self._findings)
 
-    def heard(self, text: str) -> HeardOfFindings:
-        """Returns what a text tells of the findings, in words or numbers of its own."""
+    def heard(self, text: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Returns the examinations of which a text reports something right, and those of which only something wrong."""
         right, wrong = set[str](), set[str]()
         for clause in dict.fromkeys((text, *_CLAUSE.split(text))):
             for told in self._told(clause.strip()):
                 recorded, finding = self._known[told.item]
                 if (agrees := self._agrees(told, recorded, finding)) is not None:
                     (right if agrees else wrong).add(finding.examination)
-        return HeardOfFindings(frozenset(right), frozenset(wrong - right))
+        return frozenset(right), frozenset(wrong - right)
 
     def named(self, item: str) -> frozenset[str]:
-        """Returns the examinations that an item of a report names, by themselves or by what was found in them.
-
-        What is told wrongly of an examination is no naming of it.
-        """
-        heard = self.heard(item)
+        """Returns the examinations that an item of a report names, or reports rightly; not those reported wrongly."""
+        right, wrong = self.heard(item)
         by_name = {finding.examination for finding in self._names.mentioned(item)}
-        return frozenset(heard.right | (by_name - heard.wrong))
+        return right | (by_name - wrong)
 
     def wanted(self, rationale: Sequence[str]) -> tuple[str, ...]:
-        """Returns the examinations by which the illness is shown; all where the record does not say which."""
-        told = self._names.mentioned("\n".join(rationale))
-        return tuple(dict.fromkeys(finding.examination for finding in told)) or self._names.recorded()
+        """Returns the examinations by which the illness is shown; all if the record does not say which."""
+        shown = self._names.mentioned("\n".join(rationale))
+        return tuple(dict.fromkeys(finding.examination for finding in shown)) or self._names.recorded()
 
     def expected(self, examination: str) -> str:
         """Returns an examination with what was found out of the usual in it."""
@@ -96,19 +83,16 @@ class FindingsTold:
         return f"{examination}{marks.colon}{marks.item.join(off[:_SHOWN])}" if off else examination
 
     def graded(self, rationale: Sequence[str], given: Sequence[str]) -> tuple[Grade, str] | None:
-        """Returns the grade of what was found, and which of it was told; None of a case without findings.
+        """Returns the grade of the findings, and those reported; None for a case without findings.
 
-        Three examinations that show the illness, or all where there are fewer, are an A.
+        Three examinations that show the illness, or all if there are fewer, are an A.
         """
         wanted = self.wanted(rationale)
         if not wanted:
             return None
-        named = frozenset(one for item in given for one in self.named(item))
-        there = [one for one in wanted if one in named]
-        missed = [self.expected(one) for one in wanted if one not in named]
-        shares = {"named": min(1.0, len(there) / min(ENOUGH, len(wanted)))}
-        match = AspectMatch(shares, matched=tuple(self.expected(one) for one in there), missed=tuple(missed))
-        return _SCALE.grade(shares), analysis(match, self._language)
+        named = frozenset[str]().union(*map(self.named, given))
+        matched, missed = ([self.expected(one) for one in wanted if (one in named) is had] for had in (True, False))
+        return _enough(matched, missed, self._language)
 
     def _told(self, text: str) -> list[ItemReading]:
         """Returns what a text says of items of the record that it names, or whose examination it names.
@@ -167,7 +151,7 @@ class FindingsTold:
 
     def _side(self, recorded: ItemReading, finding: Finding) -> str:
         """Returns where a recorded number lies: by the reference range that stands with it, else by the knowledge's."""
-        low, high = reference_ends(finding.reference)
+        low, high = limits_of(finding)
         if low is None and high is None:
             item = self._items[recorded.item]
             low, high = item.low, item.high
@@ -192,26 +176,6 @@ def _stems(text: str) -> frozenset[str]:
 @functools.lru_cache(maxsize=8)
 def _reader_of(knowledge: Knowledge) -> ResultReader:
     return ResultReader(knowledge)
-
-
-Side = Literal["low", "normal", "high"]
-
-
-def side_of(value: float, low: float | None, high: float | None) -> Side:
-    """Returns where a value lies by the ends of a reference range; an end may be unknown."""
-    if low is not None and value < low:
-        return "low"
-    return "high" if high is not None and value > high else "normal"
-
-
-def reference_ends(reference: str) -> tuple[float | None, float | None]:
-    """Returns the ends of a reference range as it is written ("12-20", "< 5"); None where it is open or unread."""
-    if between := _RANGE.fullmatch(reference):
-        return float(between[1]), float(between[2])
-    if beyond := _LIMIT.fullmatch(reference):
-        end = float(beyond[2])
-        return (None, end) if beyond[1] in "<≤＜" else (end, None)
-    return None, None
 
 
 def is_named(name: str, truth: Truth, knowledge: Knowledge) -> bool:
@@ -254,7 +218,6 @@ def _titles() -> dict[str, tuple[str, str]]:
 
 ENOUGH = 3  # so many of the record's reasons are as good as all
 _BY_PLACE = (Grade.A, Grade.B, Grade.C)
-_SCALE = Scale(weights={"named": 1.0}, cuts=QUARTERS)
 _LABEL = re.compile(r"^[^:：,，、]{1,24}[:：]\s*")
 _BETWEEN = re.compile(r"\s*[,，、;；]\s*")
 
@@ -292,18 +255,23 @@ def reasons_graded(
     items = tuple(_listed(given))
     said = lexicon.present(*items)
     heard = {item: found.heard(item) for item in (*given, *items)}
-    shown = frozenset().union(*(one.right for one in heard.values()))
+    shown = frozenset[str]().union(*(right for right, _ in heard.values()))
 
     def is_named(point: str) -> bool:
         meant = lexicon.present(point)
         # A wrong finding of an examination is no reason.
-        right = (item for item in items if point not in heard[item].wrong)
+        right = (item for item in items if point not in heard[item][1])
         return point in shown or (bool(meant) and meant <= said) or any(says(point, item) for item in right)
 
     named = [point for point in wanted if is_named(point)]
-    missed = tuple(point for point in wanted if point not in named)
-    shares = {"named": min(1.0, len(named) / min(ENOUGH, len(wanted)))}
-    return _SCALE.grade(shares), analysis(AspectMatch(shares, matched=tuple(named), missed=missed), lexicon.language)
+    return _enough(named, [point for point in wanted if point not in named], lexicon.language)
+
+
+def _enough(matched: Sequence[str], missed: Sequence[str], language: Language) -> tuple[Grade, str]:
+    """Returns a grade by the points that were named, of which `ENOUGH` are an A, and which those are."""
+    shares = {"named": min(1.0, len(matched) / min(ENOUGH, len(matched) + len(missed)))}
+    match = AspectMatch(shares, matched=tuple(matched), missed=tuple(missed))
+    return Scale(weights={"named": 1.0}, cuts=QUARTERS).grade(shares), analysis(match, language)
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:

@@ -19,11 +19,11 @@ leaving the report out would pay for bad form.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -144,8 +144,7 @@ class _PublishedReport(msgspec.Struct):
             return split_sections(said[-1] if said else "")
         if self.diagnosis is None:
             return None
-        facts = split_sections(_text(self.symptom_and_examination))
-        found = split_sections(_text(self.diagnosis))
+        facts, found = (split_sections(_text(said)) for said in (self.symptom_and_examination, self.diagnosis))
         return msgspec.structs.replace(
             found, symptoms=found.symptoms or facts.symptoms, examinations=found.examinations or facts.examinations
         )
@@ -153,13 +152,14 @@ class _PublishedReport(msgspec.Struct):
     def letters(self) -> dict[str, str | None]:
         """Returns the judge's letters; on symptoms and examinations only if it was asked."""
         symptoms = self.sympton_choice if self.symptom_choice is msgspec.UNSET else self.symptom_choice
-        first = {"symptoms": symptoms, "examinations": self.test_choice}
-        others = {
+        letters = {
+            "symptoms": symptoms,
+            "examinations": self.test_choice,
             "diagnosis": self.diagnosis_choice,
             "rationale": self.basis_choice,
             "treatment": self.treatment_choice,
         }
-        return {name: one for name, one in first.items() if not isinstance(one, msgspec.UnsetType)} | others
+        return {aspect: letter for aspect, letter in letters.items() if not isinstance(letter, msgspec.UnsetType)}
 
 
 def _text(said: Said) -> str:
@@ -218,9 +218,9 @@ def read_recorded(path: str | Path, references: Mapping[str, Sections] | None = 
         else:
             without.append(id)
             continue
-        letters = record.letters()
+        whose = record.named()
         reports[id] = RecordedReport(
-            id=id, doctor=record.named(), reference=reference, given=given, letters=letters, line=number
+            id=id, doctor=whose, reference=reference, given=given, letters=record.letters(), line=number
         )
     if not reports:
         known = ", ".join(list(references or {})[:_SHOWN])
@@ -284,7 +284,7 @@ class GradeSummary(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, int]  # judgements that did not come, by the name of the failure; they are outside everything
 
 
-class Ties(msgspec.Struct, frozen=True, kw_only=True):
+class Ties(msgspec.Struct, frozen=True):
     """How often a judge gives two doctors one grade on one case: what it cannot tell apart."""
 
     first: str
@@ -349,9 +349,9 @@ def unreadable(judgements: Sequence[Judgement]) -> list[Unreadable]:
 
 def by_doctor(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
     """Returns the judgements of each doctor, in the order in which they first come."""
-    groups: dict[str, list[Judgement]] = {}
+    groups = defaultdict[str, list[Judgement]](list)
     for one in judgements:
-        groups.setdefault(one.doctor, []).append(one)
+        groups[one.doctor].append(one)
     return groups
 
 
@@ -363,9 +363,7 @@ def ties(judgements: Sequence[Judgement]) -> list[Ties]:
         for aspect in Aspect:
             grades = _graded_by_both(pairs, aspect)
             same = sum(one == other for one, other in grades)
-            percent, low, high = share(same, len(grades))
-            pair: dict[str, Any] = {"first": first, "second": second, "aspect": aspect, "n": len(grades), "ties": same}
-            found.append(Ties(**pair, percent=percent, low=low, high=high))
+            found.append(Ties(first, second, aspect, len(grades), same, *share(same, len(grades))))
     return found
 
 
@@ -381,22 +379,20 @@ def compare_judges(first: Sequence[Judgement], second: Sequence[Judgement]) -> d
         doctors = [", ".join(by_doctor(judgements)) or "nobody" for judgements in (first, second)]
         problem = "no report was judged in both files: a report is the same where case and doctor are"
         raise BadInput(f"{problem}; the doctors are {doctors[0]}, and {doctors[1]}")
-    return {aspect: _two_judges(pairs, aspect) for aspect in Aspect}
-
-
-def _two_judges(pairs: Pairs, aspect: Aspect) -> TwoJudges:
-    asked = sum(aspect in a.grades and aspect in b.grades for a, b in pairs)
-    both = _graded_by_both(pairs, aspect)
-    ours, theirs = [a for a, _ in both], [b for _, b in both]
-    exact = agreement([a.name for a in ours], [b.name for b in theirs], labels=LETTERS)
-    return TwoJudges(
-        exact=exact,
-        weighted_kappa=weighted_kappa(exact.confusion),
-        within_one=100 * sum(abs(a - b) <= 1 for a, b in both) / len(both) if both else None,
-        spearman=spearman([ours, theirs])[0][1],
-        means=(sum(ours) / len(both), sum(theirs) / len(both)) if both else None,
-        ungraded=asked - len(both),
-    )
+    found = {}
+    for aspect in Aspect:
+        both = _graded_by_both(pairs, aspect)
+        ours, theirs = [a for a, _ in both], [b for _, b in both]
+        exact = agreement([a.name for a in ours], [b.name for b in theirs], labels=LETTERS)
+        found[aspect] = TwoJudges(
+            exact=exact,
+            weighted_kappa=weighted_kappa(exact.confusion),
+            within_one=100 * sum(abs(a - b) <= 1 for a, b in both) / len(both) if both else None,
+            spearman=spearman([ours, theirs])[0][1],
+            means=(sum(ours) / len(both), sum(theirs) / len(both)) if both else None,
+            ungraded=sum(aspect in a.grades and aspect in b.grades for a, b in pairs) - len(both),
+        )
+    return found
 
 
 def _graded_by_both(pairs: Pairs, aspect: Aspect) -> list[tuple[Grade, Grade]]:
@@ -405,11 +401,13 @@ def _graded_by_both(pairs: Pairs, aspect: Aspect) -> list[tuple[Grade, Grade]]:
 
 
 def _paired(first: Sequence[Judgement], second: Sequence[Judgement], *, same_doctor: bool) -> Pairs:
-    left: dict[tuple[str, str], list[Judgement]] = {}
+    def report(one: Judgement) -> tuple[str, str]:
+        return one.case, one.doctor if same_doctor else ""
+
+    left = defaultdict[tuple[str, str], list[Judgement]](list)
     for one in second:
-        left.setdefault((one.case, one.doctor if same_doctor else ""), []).append(one)
-    found = ((one, left.get((one.case, one.doctor if same_doctor else ""))) for one in first)
-    return [(one, others.pop(0)) for one, others in found if others]
+        left[report(one)].append(one)
+    return [(one, others.pop(0)) for one in first if (others := left.get(report(one)))]
 
 
 def recorded_judgements(reports: Sequence[RecordedReport]) -> list[Judgement]:

@@ -135,6 +135,8 @@ class Session(NamedTuple):
     models: OpenModels
     journal: Journal | None
     ledger: Ledger
+    made_up: bool = False
+    """Whether answers are made up, to estimate the cost."""
 
     @property
     def at_once(self) -> int:
@@ -251,7 +253,7 @@ async def estimating(
     counted = Ledger() if ledger is None else ledger
     over = DryRunOver(counted, token_budget=settings.token_budget, cost_budget=settings.cost_budget)
     try:
-        yield Session(models, None, counted)
+        yield Session(models, None, counted, made_up=True)
     except PlayFailure:
         if ledger is not None:
             raise  # of answers that were made up

@@ -39,7 +39,7 @@ from polyclinic.players.mind_names import HUMAN, RECALL, SAPS, Playing, is_scrip
 from polyclinic.players.own_mind import Answer, OwnMind, ScriptedMind, copied, maker_of, read_script
 from polyclinic.players.patient_trust import PatientTrust, trust_in
 from polyclinic.players.player import ALONE, Mind, Seat
-from polyclinic.players.roles.doctor import Doctor, Judge
+from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Director, Nurse, Pharmacist
@@ -156,54 +156,39 @@ class Minds:
         """Returns a mind for a doctor of this case who goes on from that seat; what it keeps itself goes with it."""
         return copied(mind) if isinstance(mind, ScriptedMind | OwnMind) else self.doctor(case, seat=seat)
 
-    def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
-        """Returns what a doctor's mind may look things up in; None for one that reads nothing."""
-        return None if _is_no_reader(doctor) else self._looking_up
+    def reading(self, doctor: Mind[Doctor], own: Remembering | None = None) -> dict[str, Any]:
+        """Returns what a doctor's mind looks up and remembers, its `own` memory first, as fields of `Doctor`.
 
-    def remembered_by(self, doctor: Mind[Doctor], own: Remembering | None = None) -> Remembering | None:
-        """Returns what a doctor's mind remembers, its `own` before that of all; None for one that reads nothing."""
-        return None if _is_no_reader(doctor) else own or self._remembering
-
-    def is_reminded(self, doctor: Mind[Doctor]) -> bool:
-        """Whether what a doctor remembers comes to its mind by itself; else the mind asks for it."""
-        return not _is_ours(doctor, RECALL)
-
-    def judged_by(self, doctor: Mind[Doctor]) -> Judge | None:
-        """Returns what says which experience helps: a model itself; None for other minds, who see all that came."""
-        judge: Judge | None = None if isinstance(doctor, OwnMind) else getattr(doctor, "helpful", None)
-        return judge
+        Rules, scripts and people read nothing. A model says itself which experience helps, and `recall` asks for it.
+        """
+        if isinstance(doctor, RulesDoctor | ScriptedMind) or _is_ours(doctor, HUMAN):
+            return {}
+        return {
+            "looking_up": self._looking_up,
+            "remembering": own or self._remembering,
+            "reminded": not _is_ours(doctor, RECALL),
+            "judges": None if isinstance(doctor, OwnMind) else getattr(doctor, "helpful", None),
+        }
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
         return self._make(_PlayedPart(Role.PATIENT, case, self._episode(case, seat), seat))
 
-    def tracker(self, case: str) -> Saps | None:
-        """Returns what says of a doctor's turns what they were to the patient of this case, where its mind does not.
+    def tracker(self, case: str) -> Saps | RulesPatient | None:
+        """Returns who tells what a doctor's turns were to the patient of this case, if its mind does not.
 
-        A model that plays the person alone has no tracker: the state-aware patient's, on the same model, reads the
-        dialogue afterwards. None where a patient tracks for itself, or has no model.
+        For a model without a tracker it is the state-aware patient's, on the same model; for a person, a script or a
+        mind of one's own, the rules. None where a patient tracks for itself.
         """
         from polyclinic.players.language_model.mind import ModelMind  # noqa: PLC0415 - see `_maker`
         from polyclinic.players.language_model.saps import Saps  # noqa: PLC0415
 
-        part = self._tracker_part(case)
-        if not isinstance(self._make(part), ModelMind):
-            return None
-        return Saps(self._model(part), name=self.names[Role.PATIENT], temperature=self._temperature)
-
-    def tracker_by_rules(self, case: str) -> RulesPatient | None:
-        """Returns the rules, to say the same where a person, a script or a mind of one's own is the patient.
-
-        None where a patient tracks for itself, or a model can be asked; see `tracker`.
-        """
-        part = self._tracker_part(case)
+        part = _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
         patient = self._make(part)
-        if not (_is_ours(patient, HUMAN) or isinstance(patient, OwnMind | ScriptedMind)):
-            return None
-        return RulesPatient(self.reader().lexicons, self.examination_names, _draws(self, part))
-
-    def _tracker_part(self, case: str) -> _PlayedPart:
-        return _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
+        if isinstance(patient, ModelMind):
+            return Saps(self._model(part), name=self.names[Role.PATIENT], temperature=self._temperature)
+        by_rules = isinstance(patient, OwnMind | ScriptedMind) or _is_ours(patient, HUMAN)
+        return RulesPatient(self.reader().lexicons, self.examination_names, _draws(self, part)) if by_rules else None
 
     def examiner(self, case: str, *, seat: Seat = ALONE) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case, on whom the doctor in that seat calls."""
@@ -227,33 +212,31 @@ class Minds:
         # A department without a disease of its own sees what the others send.
         return _reader_of(self._knowledge, department) if department in self._departments else self._reader
 
-    def _with(self, **changes: object) -> Minds:
-        minds = copy.copy(self)
-        vars(minds).update(changes)
-        return minds
+    def having(
+        self,
+        *,
+        ledger: Ledger | None = None,
+        version: str | None = None,
+        chair: Chair | None = None,
+        answers: SharedAnswers | None = None,
+        tally: CallTally | None = None,
+    ) -> Minds:
+        """Returns the same minds with one thing more.
 
-    def on(self, ledger: Ledger) -> Minds:
-        """Returns the same minds, whose costs are added to this ledger as well."""
-        return self._with(ledgers=(*self.ledgers, ledger))
-
-    def reading(self, version: str) -> Minds:
-        """Returns the same minds, whose doctors remember what a version of their memories holds ("" for none).
-
-        Their answers are kept under its name too; whatever is drawn is drawn as without it.
+        Args:
+            ledger: their costs are added to it as well.
+            version: of their memories ("" for none), under whose name their answers are kept.
+            chair: a person plays the doctor in it, and not at the desk.
+            answers: of models, which they share with all other minds that have these.
+            tally: counts their calls, and those that they share with others.
         """
-        return self._with(_version=version)
-
-    def seated(self, chair: Chair) -> Minds:
-        """Returns the same minds, of whom a person plays the doctor in this chair, and not at the desk."""
-        return self._with(chair=chair)
-
-    def sharing(self, answers: SharedAnswers) -> Minds:
-        """Returns the same minds, who share the answers of their models with all others that have these."""
-        return self._with(_shared=answers)
-
-    def tallied(self, tally: CallTally) -> Minds:
-        """Returns the same minds, each of whose calls stands in this tally, and those that they share with others."""
-        return self._with(_tally=tally)
+        minds = copy.copy(self)
+        minds.ledgers = self.ledgers if ledger is None else (*self.ledgers, ledger)
+        minds._version = self._version if version is None else version
+        minds.chair = self.chair if chair is None else chair
+        minds._shared = self._shared if answers is None else answers
+        minds._tally = self._tally if tally is None else tally
+        return minds
 
     def forget(self, case: str) -> None:
         """Frees what a journal holds of a case that is over, seen by one doctor; nothing more may be asked of it."""
@@ -286,10 +269,6 @@ class Minds:
 def _is_ours(mind: Mind[Any], name: str) -> bool:
     """Whether this is our mind of that name, and nobody's own that is called the same."""
     return mind.name == name and not isinstance(mind, OwnMind | ScriptedMind)
-
-
-def _is_no_reader(doctor: Mind[Doctor]) -> bool:
-    return isinstance(doctor, RulesDoctor | ScriptedMind) or _is_ours(doctor, HUMAN)
 
 
 _Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
@@ -447,10 +426,7 @@ class Cast:
 
 
 class OpenMinds(NamedTuple):
-    """For each doctor, by name, who plays its visits, the models behind all of them, and how far the patient holds.
-
-    `patient_trust` is None where there is nothing to say (see `trust_in`).
-    """
+    """For each doctor, by name, who plays its visits, the models behind all of them, and how far the patient holds."""
 
     minds: dict[str, Minds]
     session: Session
@@ -496,8 +472,9 @@ async def open_minds(
         UserError: a model, the journal, the library or the memory cannot be used, or no doctor reads what they hold.
     """
     library = library or LibraryOptions()
+    reading = [name for name in map(name_of, doctors) if name.partition(":")[0] not in ("rules", HUMAN, "scripted")]
     for option, given in (("--corpus", library.corpus), ("--memory", memory.memory)):
-        if given is not None and all(map(_reads_nothing, doctors)):
+        if given is not None and not reading:
             raise UserError(f"{option} is for a doctor who reads: a language model, or a mind of your own")
     run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
     async with AsyncExitStack() as stack:
@@ -548,8 +525,3 @@ async def open_minds(
             for doctor in doctors
         }
         yield OpenMinds(minds, session, trust_in(cast.patient, doctors))
-
-
-def _reads_nothing(doctor: Playing) -> bool:
-    name = name_of(doctor)
-    return name in ("rules", HUMAN) or name.partition(":")[0] == "scripted"

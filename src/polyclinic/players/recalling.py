@@ -29,13 +29,7 @@ _LATER = 3  # Turns that are kept for the examination, for what is free, and for
 
 
 class RecallMind:
-    """A doctor by cases alone; see the module.
-
-    Args:
-        knowledge: whose questions it asks, and whose examinations it may order; of its diseases it reads nothing.
-        case: names the visit.
-        seed: of its guesses.
-    """
+    """A doctor by cases alone; see the module."""
 
     name = RECALL
 

@@ -16,6 +16,7 @@ from polyclinic.errors import BadInput
 from polyclinic.files import NO_JSON
 from polyclinic.opened_files import MAX_FILE_BYTES
 from polyclinic.results.comparing import ResultsComparison
+from polyclinic.results.facts import record_facts
 from polyclinic.results.folder import ItemRow
 from polyclinic.results.joining import JoinedRow, JoinedTable, is_share
 from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed
@@ -238,26 +239,8 @@ def _figures(results: Sequence[RunResults], joined: JoinedTable) -> Iterator[str
 
 
 def _record(one: RunResults) -> str:
-    record = one.record
-    set_to = {name: value for name, value in record.configuration.items() if value not in (None, False, "", [])}
-    asked: dict[str, list[str]] = {}
-    for model in record.models:
-        how = ", ".join(f"{name} {value}" for name, value in model.parameters.items())
-        at = f" at {', '.join(model.base_url)}" if model.base_url else ""
-        asked.setdefault(f"{model.name}{at}{f' ({how})' if how else ''}", []).append(model.role)
-    facts = {
-        "command": " ".join(["polyclinic", *record.command]) if record.command else record.kind,
-        "finished": record.finished,
-        "seed": str(record.seed),
-        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
-        "options": ", ".join(f"{name} {value}" for name, value in set_to.items()),
-        "data": "; ".join(f"{file.file} (SHA-256 {file.sha256})" for file in record.data),
-        "cases": "; ".join(map(str, record.cases)),
-        "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
-    }
-    facts["other than in the paper"] = "; ".join(record.departures)
-    told = "".join(f"<dt>{name}</dt><dd>{shown(fact)}</dd>" for name, fact in facts.items() if fact)
-    return f"<details><summary>{shown(one.called)}</summary><dl>{told}</dl></details>"
+    facts = "".join(f"<dt>{name}</dt><dd>{shown(fact)}</dd>" for name, fact in record_facts(one.record).items())
+    return f"<details><summary>{shown(one.called)}</summary><dl>{facts}</dl></details>"
 
 
 def _items(results: Iterable[RunResults]) -> Iterator[str]:

@@ -6,20 +6,17 @@ shards, budgets or stores itself.
 
 from __future__ import annotations
 
-import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.pictures import CasePictures
-from polyclinic.errors import PlayFailure, RunStopped, StoppedEarly
+from polyclinic.errors import EndpointError, RunStopped, StoppedEarly
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal import Answers
@@ -29,19 +26,21 @@ from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Cast, OpenMinds, open_minds
-from polyclinic.results.folder import replacing
-from polyclinic.results.output import Output
-from polyclinic.results.provenance import server_sums
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import CaseOptions, KeptOptions, RunOptions
-from polyclinic.run.provenance import write_results
-from polyclinic.run.storing import answers_of, check_place, keep_results, results_folder
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.stopping import is_stopped
-from polyclinic.tasks import ended_by_hand
-from polyclinic.terminal.screen import console, note, print_json, progress
-from polyclinic.terminal.usage import show_usage
+from polyclinic.tasks import AT_ONCE, ended_by_hand, run_numbered
+from polyclinic.terminal.screen import note, progress
+from polyclinic.terminal.tables import counted
 
-_AGAIN = "the same command goes on from there"
+if TYPE_CHECKING:
+    from polyclinic.parallel.pool import WorkerPool
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+AGAIN = "the same command goes on from there"
 
 
 class Run:
@@ -76,7 +75,7 @@ class Run:
 
     def check_place(self) -> None:
         """Checks that the run can be kept where its configuration says; see `polyclinic.run.storing.check_place`."""
-        check_place(self.config, dry_run=self.config.models.dry_run)
+        check_place(self.config)
 
     @contextmanager
     def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
@@ -158,62 +157,45 @@ class Run:
             ) as opened:
                 yield opened
 
-    def finish(self, output: Output, ledger: Ledger, *, purposes: bool = True, failure: str = "") -> None:
-        """Writes and prints the results, and what the models cost, by role and purpose or by role alone.
 
-        `failure` says that more failed than allowed, if the output does not count it.
-        """
-        config, stopped = self.config, self.stopped
-        if stopped is not None:
-            note("stopped early; what is over:")
-            output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
-        failure = "" if stopped is not None else failure or self._failure(output)
-        output = output.with_case_shares(self.case_shares)
-        if servers := server_sums(ledger):
-            output = replace(output, document={**output.document, "servers": msgspec.to_builtins(servers)})
-        with results_folder(config) as folder:
-            if folder is not None:
-                self._write(output, folder, ledger, failure)
-            if config.json:
-                print_json(output.document)
-            else:
-                output.show(console())
-                show_usage(console(sys.stderr), ledger, purposes=purposes)
-                if config.folder is not None and output.written:
-                    note(output.written.format(config.folder))
-            if folder is not None:
-                keep_results(config.database, folder)
-        if stopped is not None:
-            raise resume_hint(stopped, config, self.what)
-        if failure:
-            raise PlayFailure(f"{failure}; {_AGAIN}" if config.out is not None else failure)
+async def run_items(
+    items: Sequence[Item],
+    compute: Callable[[Item], Awaitable[Result]],
+    kept: KeptOptions,
+    *,
+    what: str,
+    unit: str = "case",
+    doing: str = "",
+    show: Callable[[dict[int, Result]], None] | None = None,
+    at_once: int = AT_ONCE,
+    quiet: bool = False,
+    workers: Callable[..., WorkerPool] | None = None,
+) -> list[Result]:
+    """Computes items, here or by the worker processes that `workers` opens, and returns the results in order.
 
-    def _write(self, output: Output, folder: Path, ledger: Ledger, failure: str) -> None:
-        with replacing(folder) as place:
-            output.write(place)
-            write_results(
-                place,
-                self.config.invocation,
-                output.rows,
-                output.measures,
-                seed=self.config.seed,
-                models=self.config.models,
-                ledger=ledger,
-                stopped="" if self.stopped is None else str(self.stopped),
-                failed=failure,
-                files=[*output.files, output.document_file],
-                departures=output.departures,
-                asked_for=output.asked_for,
-                cases=self.case_shares,
-            )
+    A progress bar is labelled with what the command is `doing`. If the run is stopped, `show` prints the results so
+    far, by the number of the item, and the error says how many units are done and how to resume `what`.
 
-    def _failure(self, output: Output) -> str:
-        """Returns the line that more failed than allowed, "" if not."""
-        if output.failed * 100 <= self.config.max_failures * output.n:
-            return ""
-        allowed = f"run.max-failures allows {self.config.max_failures:g} %"
-        why = f": {output.failures}" if output.failures else ""
-        return f"{output.failed} of {output.n} {output.plays} failed{why}; {allowed}"
+    Raises:
+        RunStopped: the run was stopped.
+        PolyclinicError: an item failed.
+    """
+    async with AsyncExitStack() as stack:
+        if workers is not None:
+            compute = (await stack.enter_async_context(workers(items=len(items)))).compute
+        advance = stack.enter_context(progress(doing, len(items), quiet=quiet or not doing))
+        over, error = await run_numbered((partial(compute, item) for item in items), at_once=at_once, advance=advance)
+    if error is None:
+        return [over[number] for number in range(len(items))]
+    if isinstance(error, EndpointError) and kept.out is not None:
+        raise type(error)(f"{error.problem}; {AGAIN}", attempts=error.attempts)
+    if not isinstance(error, RunStopped):
+        raise error
+    if show is not None and over:
+        note("stopped early; what is over:")
+        show(over)
+    done = f"{len(over)} of {counted(len(items), unit)} are done, and nothing is written"
+    raise resume_hint(type(error)(f"{error}; {done}"), kept, what)
 
 
 @contextmanager
@@ -228,6 +210,6 @@ def resumable(kept: KeptOptions, what: str = "evaluation", over: Callable[[], st
 
 def resume_hint(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
     """Returns the error with how to resume `what`."""
-    again = _AGAIN if kept.out is not None else "with --out a run can go on"
+    again = AGAIN if kept.out is not None else "with --out a run can go on"
     ending = stopped.why if isinstance(stopped, StoppedEarly) else stopped
     return type(ending)(f"{stopped}; the {what} is not over, and {again}")

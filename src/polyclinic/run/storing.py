@@ -16,8 +16,6 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_new_folder, make_folder, write_json
 from polyclinic.fingerprints import others
 from polyclinic.models.journal import KeptAnswers
-from polyclinic.models.ledger import Ledger
-from polyclinic.models.session import ModelSettings
 from polyclinic.results.provenance import data_files, made_of, own_code, without_secrets
 from polyclinic.run.invocation import ASIDE, Invocation
 from polyclinic.run.options import ANSWERS, PRIVATE, KeptOptions
@@ -27,9 +25,6 @@ from polyclinic.terminal.screen import note
 if TYPE_CHECKING:
     from polyclinic.results.folder import RunRecord
 
-DOCUMENT = "document.json"
-"""What a command prints with `--json`, where it writes no folder of results."""
-
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
 _ANEW = "name another --out, or move that away"
 _PAGE = "report.html"
@@ -38,13 +33,14 @@ _BEGUN = "configuration.json"
 """Beside the answers of a run: the options with which it was begun."""
 
 
-def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
+def check_place(kept: KeptOptions) -> None:
     """Checks that a run can be kept where its options say; makes nothing.
 
     Results of the same command may be there: they are replaced when this run has written its own.
     """
     folder, private = kept.folder, kept.private
-    if folder is None or dry_run:
+    check_database(kept)
+    if folder is None:
         return
     from polyclinic.results.folder import decoded, part_in, read_record  # noqa: PLC0415 - not needed for --help
 
@@ -55,6 +51,14 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
         check_same(read_record(folder), this, folder)
     elif private is not None and (begun := private / _BEGUN).is_file():
         _check_options(decoded(begun, dict[str, Any], "the configuration of a run"), this, folder)
+
+
+def check_database(kept: KeptOptions) -> None:
+    """Checks that the database of a run, if it has one, can be reached and written to."""
+    if kept.database is not None:
+        from polyclinic.storage.results import check_store  # noqa: PLC0415 - only for a database
+
+        check_store(read_address(kept.database))
 
 
 def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
@@ -155,48 +159,6 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
         note(f"Too large for a database, and only in {folder}: {', '.join(kept.left)}")
     where = f"#{kept.number} in {address.shown}"
     note(f"Kept as {where}. Next: polyclinic results show 'URL#{kept.number}', with the URL of --out")
-
-
-def keep_outcome(
-    kept: KeptOptions,
-    document: object,
-    *,
-    models: ModelSettings,
-    ledger: Ledger,
-    seed: int = 0,
-    stopped: object = None,
-) -> None:
-    """Keeps the document of a command that writes no other results; nothing where no place is named.
-
-    Args:
-        kept: where.
-        document: what `--json` prints.
-        models: how models were asked.
-        ledger: what they cost.
-        seed: of the command.
-        stopped: what ended it before its end.
-    """
-    if kept.out is None:
-        return
-    from polyclinic.results.folder import replacing  # noqa: PLC0415 - only for results that are kept
-    from polyclinic.run.provenance import write_results  # noqa: PLC0415
-
-    with results_folder(kept) as folder:
-        assert folder is not None  # noqa: S101
-        with replacing(folder) as place:
-            write_json(place / DOCUMENT, document)
-            write_results(
-                place,
-                kept.invocation,
-                (),
-                (),
-                seed=seed,
-                models=models,
-                ledger=ledger,
-                stopped="" if stopped is None else str(stopped),
-                files=[DOCUMENT],
-            )
-        keep_results(kept.database, folder)
 
 
 @contextmanager

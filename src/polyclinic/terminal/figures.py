@@ -57,6 +57,11 @@ def with_ends(value: float | None, low: float | None, high: float | None, form: 
     return ShownFigure(f"{value:{form}} [{low:{form}}, {high:{form}}]", {"": value, "low": low, "high": high})
 
 
+def part_of(part: int, whole: int) -> str:
+    """Returns `part of whole`."""
+    return ShownFigure(f"{part} of {whole}", {"": part, "of": whole})
+
+
 def low_to_high(low: float | None, high: float | None, form: str = ".2f", between: str = "-") -> str:
     """Returns the two ends of an interval, or a dash where there is none."""
     if low is None or high is None:

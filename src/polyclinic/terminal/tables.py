@@ -11,7 +11,7 @@ from typing import TypeVar
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import measure_renderables
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from polyclinic.statistics.uncertainty import Difference, Estimate
@@ -43,61 +43,44 @@ class _NumberTable(Table):
             return measure_renderables(console, options.update_width(1000), cells).maximum
 
         most, columns = options.max_width, list(self.columns)
-        if sum(width(one.header, *one.cells) + _BETWEEN for one in columns) - _BETWEEN <= most:
+        whole = {place: width(one.header, *one.cells) for place, one in enumerate(columns)}
+        if sum(whole.values()) + _BETWEEN * (len(columns) - 1) <= most:
             yield from super().__rich_console__(console, options)
             return
-        sizes = {}
+        sizes: dict[int, int] = {}
         for place, column in enumerate(columns):
             if column.justify != "left":
                 words = [min(width(word), _WORD) for word in str(column.header).split()]
                 sizes[place] = size = max(1, *words, *map(width, column.cells))
                 columns[place] = replace(column, header=broken(Text(str(column.header)), size), no_wrap=size <= most)
-        labels = {place: one for place, one in enumerate(self.columns) if place not in sizes}
+        labels = [place for place in whole if place not in sizes]
         room = most - max(sizes.values()) if sizes else most + _BETWEEN
-        longest, taken = _least_widths(labels, width, min(room, most // 2) if sizes else room)
-        whole = {place: width(one.header, *one.cells) for place, one in labels.items()}
-        if taken <= room:
-            groups = _groups(sizes, most - taken)
-        else:
-            for least in (most // 10, most // 5):
-                groups = _groups(sizes, most - sum(min(label, least) + _BETWEEN for label in whole.values()))
-                if len(groups) <= 1:
-                    break
-        for nth, group in enumerate(groups or [[]]):
+        least: dict[int, int] = {}
+        for parts in (_WORDS, _PARTS):  # words are broken only where they would leave less than half to numbers
+            for place in labels:
+                column = self.columns[place]
+                texts = map(str, (column.header, *column.cells))
+                pieces = texts if column.no_wrap else (one for text in texts for one in parts.findall(text))
+                least[place] = max(map(width, pieces), default=1)
+            if sum(least.values()) + _BETWEEN * len(labels) <= (min(room, most // 2) if sizes else room):
+                break
+        if sum(least.values()) + _BETWEEN * len(labels) > room:
+            share = max(1, min(room, most // 2) // len(labels) - _BETWEEN)
+            least = {place: min(whole[place], share) for place in labels}
+        taken = sum(least.values()) + _BETWEEN * len(labels)
+        for nth, group in enumerate(_groups(sizes, most - taken) or [[]]):
             part = copy.copy(self)
-            if taken <= room:
-                # Rich would make the widest narrower, and look at what is least only then: the last would be cut.
-                left = most - taken + _BETWEEN - sum(sizes[place] + _BETWEEN for place in group)
-                for place, size in _widths_in(left, longest, whole).items():
-                    columns[place] = replace(columns[place], width=size)
+            left = most - taken + _BETWEEN - sum(sizes[place] + _BETWEEN for place in group)
+            for place, size in _widths_in(left, least, whole).items():
+                column = self.columns[place]
+                cells = [broken(one, size) for one in column.cells]
+                columns[place] = replace(column, header=broken(column.header, size), _cells=cells, width=size)
             shown = [one for place, one in enumerate(columns) if place in group or place not in sizes]
             part.columns = [replace(one, _index=place) for place, one in enumerate(shown)]
-            _break_labels(part, console, options)
             if nth:
                 part.title = None
                 yield ""
             yield from Table.__rich_console__(part, console, options)
-
-
-def _least_widths(
-    labels: Mapping[int, Column], width: Callable[[RenderableType], int], room: int
-) -> tuple[dict[int, int], int]:
-    """Returns how wide columns of labels have to be for no word to be broken, and all of them with what is between.
-
-    Where words are too long for so much room, it is their parts, behind a slash, an underscore and the like.
-    """
-    for parts in (_WORDS, _PARTS):
-        longest = {
-            place: max(
-                (width(one) for cell in (column.header, *column.cells) for one in _unbroken(column, cell, parts)),
-                default=1,
-            )
-            for place, column in labels.items()
-        }
-        taken = sum(longest.values()) + _BETWEEN * len(longest)
-        if taken <= room:
-            break
-    return longest, taken
 
 
 def _widths_in(spare: int, least: Mapping[int, int], whole: Mapping[int, int]) -> dict[int, int]:
@@ -110,23 +93,6 @@ def _widths_in(spare: int, least: Mapping[int, int], whole: Mapping[int, int]) -
         widths[place] += more
         spare -= more
     return widths
-
-
-def _unbroken(column: Column, cell: RenderableType, parts: re.Pattern[str]) -> list[str]:
-    """Returns what of a cell stays on one line: its parts, or all of it where the column is never broken."""
-    return [str(cell)] if column.no_wrap else parts.findall(str(cell))
-
-
-def _break_labels(part: Table, console: Console, options: ConsoleOptions) -> None:
-    """Breaks the labels of a table that is too wide: at blanks, else behind a slash or the like, else anywhere."""
-    # Rich tells in no other way how wide columns will be.
-    room = options.update_width(options.max_width - part._extra_width)
-    for place, padded in enumerate(part._calculate_column_widths(console, room)):
-        column = part.columns[place]
-        if column.justify == "left":
-            size = padded - part._get_padding_width(place)
-            cells = [broken(one, size) for one in column.cells]
-            part.columns[place] = replace(column, header=broken(column.header, size), _cells=cells)
 
 
 def broken(cell: RenderableType, size: int) -> RenderableType:

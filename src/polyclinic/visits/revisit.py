@@ -16,11 +16,7 @@ _BROKEN_OFF = "the trace breaks off before the end of the visit; 'polyclinic rep
 
 
 def revisit(trace: Trace) -> Visit:
-    """Returns the visit that a trace has recorded.
-
-    Raises:
-        BadInput: the trace breaks off before the visit was over, or holds a discussion (see `revisit_all`).
-    """
+    """Returns the visit that a trace has recorded."""
     if trace.last(Opened) is None:
         raise BadInput(_BROKEN_OFF)
     return Visit.of(trace, _truth(trace))

@@ -104,12 +104,15 @@ async def confer(
     disputes: bool = True,
     staging: Staging = OURS,
     watch: Callable[[int, Event], None] | None = None,
+    seen: Sequence[Attended] | None = None,
+    team: str = "",
 ) -> TeamVisit:
     """Lets several doctors see the patient of a case, each alone and all at once, and then settle what they dispute.
 
     The first of the `doctors` brings the director who chairs, and the patient and examiner who are asked again, unless
     the record was read `in_one_step`. `order`, `max_rounds` and `disputes` are as in `dispute_resolution`, everything
     else as in `see`; `watch` also gets the number of the doctor whose visit an event belongs to, 0 for the discussion.
+    Doctors who have `seen` the patient, as one `team`, only confer; see `joining`.
 
     A player's failure is in the visit and is not raised. A doctor whose own visit failed takes no part; if all failed,
     the visit has failed.
@@ -119,77 +122,22 @@ async def confer(
     """
     if not doctors:
         raise ValueError("a team needs at least one doctor")
-    team = team_name(doctors, order=order, disputes=disputes)
-    visits = (
-        attend(
-            case,
-            minds,
-            max_turns=max_turns,
-            in_one_step=in_one_step,
-            seat=Seat(number, team),
-            staging=staging,
-            watch=None if watch is None else partial(watch, number),
-        )
-        for number, minds in enumerate(doctors, start=1)
-    )
-    seen = [needed(one) for one in await together(*visits)]
-    return await meet(
-        case,
-        doctors,
-        seen,
-        in_one_step=in_one_step,
-        order=order,
-        max_rounds=max_rounds,
-        disputes=disputes,
-        staging=staging,
-        watch=watch,
-    )
-
-
-def team_name(doctors: Sequence[Minds], *, order: Order, disputes: bool = True) -> str:
-    """Returns what tells a team from others that meet on a case."""
-    names = ", ".join(minds.names[Role.DOCTOR] for minds in doctors)
-    return f"{names}; {order}{'' if disputes else '; disputes not shown'}"
-
-
-def joining(case: Case, doctors: Sequence[Minds], seen: Sequence[Attended], *, team: str) -> list[Attended]:
-    """Returns consultations that may serve several teams as those of one team, whose name no other has on the case.
-
-    What a doctor hears in one team it has not heard in another.
-    """
-    joined = []
-    for number, (minds, attended) in enumerate(zip(doctors, seen, strict=True), start=1):
-        doctor = copy.copy(attended.doctor)
-        doctor.mind = minds.doctor_again(doctor.mind, case.id, seat=Seat(number, team))
-        doctor.number, doctor.seen = number, list(attended.doctor.seen)
-        trace = Trace(
-            msgspec.structs.replace(event, doctor=number) if isinstance(event, Opened) else event
-            for event in attended.visit.trace
-        )
-        visit = msgspec.structs.replace(attended.visit, trace=trace)
-        joined.append(Attended(visit, doctor, attended.patient))
-    return joined
-
-
-async def meet(
-    case: Case,
-    doctors: Sequence[Minds],
-    seen: Sequence[Attended],
-    *,
-    team: str = "",
-    in_one_step: bool = False,
-    order: Order = Order.PARALLEL,
-    max_rounds: int = MAX_ROUNDS,
-    disputes: bool = True,
-    staging: Staging = OURS,
-    watch: Callable[[int, Event], None] | None = None,
-) -> TeamVisit:
-    """Lets doctors who have `seen` the patient of a case settle what they dispute; all else is as in `confer`.
-
-    The consultations are in the order of the `doctors`; of those that serve several teams, `joining` makes one team's.
-    """
-    lead, names = doctors[0], tuple(minds.names[Role.DOCTOR] for minds in doctors)
     team = team or team_name(doctors, order=order, disputes=disputes)
+    if seen is None:
+        visits = (
+            attend(
+                case,
+                minds,
+                max_turns=max_turns,
+                in_one_step=in_one_step,
+                seat=Seat(number, team),
+                staging=staging,
+                watch=None if watch is None else partial(watch, number),
+            )
+            for number, minds in enumerate(doctors, start=1)
+        )
+        seen = [needed(one) for one in await together(*visits)]
+    lead, names = doctors[0], tuple(minds.names[Role.DOCTOR] for minds in doctors)
     case = staging.case(case)
     director = Director(
         lead.director(case.id, team=team),
@@ -247,3 +195,28 @@ async def meet(
         )
     reveal(case, trace)
     return TeamVisit.of([attended.visit for attended in seen], trace, case.truth)
+
+
+def team_name(doctors: Sequence[Minds], *, order: Order, disputes: bool = True) -> str:
+    """Returns what tells a team from others that meet on a case."""
+    names = ", ".join(minds.names[Role.DOCTOR] for minds in doctors)
+    return f"{names}; {order}{'' if disputes else '; disputes not shown'}"
+
+
+def joining(case: Case, doctors: Sequence[Minds], seen: Sequence[Attended], *, team: str) -> list[Attended]:
+    """Returns consultations that may serve several teams as those of one team, whose name no other has on the case.
+
+    What a doctor hears in one team it has not heard in another.
+    """
+    joined = []
+    for number, (minds, attended) in enumerate(zip(doctors, seen, strict=True), start=1):
+        doctor = copy.copy(attended.doctor)
+        doctor.mind = minds.doctor_again(doctor.mind, case.id, seat=Seat(number, team))
+        doctor.number, doctor.seen = number, list(attended.doctor.seen)
+        trace = Trace(
+            msgspec.structs.replace(event, doctor=number) if isinstance(event, Opened) else event
+            for event in attended.visit.trace
+        )
+        visit = msgspec.structs.replace(attended.visit, trace=trace)
+        joined.append(Attended(visit, doctor, attended.patient))
+    return joined

@@ -41,6 +41,7 @@ async def test_offline_every_round_has_its_eight_questions(language, tmp_path):
     assert all(question.replied == "" for case in read for question in case.questions)
 
 
+@pytest.mark.slow
 async def test_a_question_is_put_behind_the_dialogue_before_it(tmp_path):
     case = next(generate(KNOWLEDGE, n=1, seed=2))
     path = tmp_path / "set.json"

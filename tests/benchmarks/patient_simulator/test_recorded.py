@@ -6,7 +6,6 @@ import math
 import pytest
 
 from polyclinic.errors import BadInput, Refused, TimedOut
-from polyclinic.evaluations.patient_simulator.declaration import short_names
 from polyclinic.evaluations.patient_simulator.recorded import (
     RecordedRow,
     compare_turns,
@@ -18,6 +17,7 @@ from polyclinic.events import State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
+from polyclinic.run.output import short_names
 
 VIGNETTE = "A 52-year-old man has had a dry cough for two weeks. He smokes. Chest X-ray shows a shadow. Which is it?"
 SETS = ("HospitalCases", "MedicalExam")

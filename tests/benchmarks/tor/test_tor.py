@@ -15,7 +15,8 @@ from polyclinic.evaluations.tor.evaluation import (
     RecordsAndMinds,
     check_ratings,
     choose_marks,
-    run_on_records,
+    entrants,
+    records,
     scores,
     shares,
     with_ratings,
@@ -29,13 +30,21 @@ from polyclinic.generation.inpatients import generate_inpatients
 from polyclinic.judging.explanations import Rating, read_ratings
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import choose
+from polyclinic.models.ledger import Ledger
 from polyclinic.models.scripted import Scripted
+from polyclinic.models.session import ModelSettings
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.study_plan import find_plan, read_plan
+from polyclinic.run.invocation import NOT_INVOKED
+from polyclinic.run.output import write_results
 
 KNOWLEDGE = read_knowledge()
 CASES = [case for case, _ in zip(read_cases("inpatients"), range(20), strict=False)]
 PATIENTS = inpatients(CASES, KNOWLEDGE)
+
+
+async def run_on_records(given, chosen):
+    return (await records(given).hold({one.label: one for one in entrants(given, chosen)}))[""]
 
 
 def diagnosed(id, answers, key, **more):
@@ -276,7 +285,7 @@ async def test_the_team_by_rules_on_inpatients_nobody_has_seen():
 async def test_what_is_written_is_read_back(tmp_path):
     results, patients = await rules_results(CASES[:3], choose("tree_of_reasoning"))
     output = records_output({"rules": results}, patients, "title")
-    output.write(tmp_path)
+    write_results(tmp_path, NOT_INVOKED, output, seed=0, models=ModelSettings(), ledger=Ledger())
     summary = msgspec.json.decode((tmp_path / "summary.json").read_bytes())
     assert summary["model"] == "rules"
     assert set(summary["methods"]["tree_of_reasoning"]) == {

@@ -514,6 +514,7 @@ async def test_models_play_everybody_and_nobody_is_told_the_truth(knowledge, lan
         assert case.truth.severity not in "".join(told[:-1])
 
 
+@pytest.mark.slow
 async def test_rules_play_with_what_they_are_given_and_nothing_of_the_truth(knowledge):
     """Two cases that differ in their truth alone go the same way until they are held against it."""
     for case in drawn(knowledge, n=12):

@@ -143,6 +143,7 @@ async def test_mean_waits_are_those_of_theory(model):
     assert not await outside(model, replications=10, n=4000, warm_up=500, within=0.25)
 
 
+@pytest.mark.slow
 async def test_theory_finds_out_who_is_called_in_another_order(monkeypatch):
     """Without priorities the urgent would wait as all do."""
     *model, _ = MODELS["M/M/2 with two priorities"]

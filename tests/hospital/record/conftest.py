@@ -87,18 +87,22 @@ class Kept(list):
 
 
 @pytest.fixture(scope="session")
-def lived(live) -> list[Happening]:
-    """What happened over 250 visits, in order."""
-    kept = Kept()
-    live(kept)
-    return list(kept)
+def lived_and_stored(live, tmp_path_factory) -> tuple[list[Happening], Path]:
+    """What happened over 250 visits, in order, and the folder in which it was stored meanwhile."""
+    kept, folder = Kept(), tmp_path_factory.mktemp("lived") / "run-seven"
+    with Store.create(folder, {"seed": LIVED_SEED}) as store:
+        run = live(kept, store, compute=store.remember(drawn_episode))
+        store.finish({"visits": run.summary["arrived"], "log_hash": run.log_hash})
+    return list(kept), folder
 
 
 @pytest.fixture(scope="session")
-def lived_run(live, tmp_path_factory) -> Path:
-    """The folder of a run of 250 visits that has come to its end; not to be changed."""
-    folder = tmp_path_factory.mktemp("lived") / "run-seven"
-    with Store.create(folder, {"seed": LIVED_SEED}) as store:
-        run = live(store, compute=store.remember(drawn_episode))
-        store.finish({"visits": run.summary.arrived, "log_hash": run.log_hash})
-    return folder
+def lived(lived_and_stored) -> list[Happening]:
+    """What happened over 250 visits, in order."""
+    return lived_and_stored[0]
+
+
+@pytest.fixture(scope="session")
+def lived_run(lived_and_stored) -> Path:
+    """The folder of that run, which has come to its end; not to be changed."""
+    return lived_and_stored[1]

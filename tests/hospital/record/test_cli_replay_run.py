@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from polyclinic.cli.replay import _LINES
+from polyclinic.cli.replay import sentences
 from polyclinic.cli.run import _worth_reading
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
@@ -92,7 +92,7 @@ def test_there_are_words_for_whatever_happens_to_a_patient():
         "memories published",
     }
     tags = {kind.__struct_config__.tag for kind in get_args(What)}
-    assert tags - others - {"diagnosed", "prescribed"} == _LINES.keys() - {"measured"}
+    assert tags - others - {"diagnosed", "prescribed"} == sentences().keys() - {"measured"}
 
 
 @pytest.mark.parametrize(

@@ -49,23 +49,23 @@ def tally(*visits, more=()):
 
 
 def test_levels_stand_beside_those_that_were_right():
-    found = tally((2, 2, 5), (3, 2, 20), (4, 5, 20), (4, 4, None)).levels
-    assert (found.n, found.right.right, found.over.right, found.under.right) == (4, 2, 1, 1)
-    assert found.confusion[1] == (0, 1, 1, 0, 0)
-    assert found.low < found.kappa < found.high
+    found = tally((2, 2, 5), (3, 2, 20), (4, 5, 20), (4, 4, None))["levels"]
+    assert (found["n"], found["right"]["right"], found["over"]["right"], found["under"]["right"]) == (4, 2, 1, 1)
+    assert found["confusion"][1] == (0, 1, 1, 0, 0)
+    assert found["low"] < found["kappa"] < found["high"]
     # Quadratic weights by hand: apart 1 + 1 of four visits.
     by_chance = sum((i - j) ** 2 for i in (2, 2, 5, 4) for j in (2, 3, 4, 4)) / 4
-    assert found.kappa == pytest.approx(1 - 2 / by_chance)
-    assert tally().levels.kappa is None
+    assert found["kappa"] == pytest.approx(1 - 2 / by_chance)
+    assert tally()["levels"]["kappa"] is None
 
 
 def test_waits_run_from_coming_in_and_are_held_against_the_target():
-    waits = tally((2, 2, 10), (2, 2, 40), (5, 5, 100), (4, 4, None)).level_waits
+    waits = tally((2, 2, 10), (2, 2, 40), (5, 5, 100), (4, 4, None))["level_waits"]
     assert list(waits) == ["2", "5"]
     two = waits["2"]
-    assert (two.waits.n, two.waits.mean, two.target, two.wanted) == (2, 25 * MINUTE, 15, 95)
-    assert (two.within.right, two.within.n) == (1, 2)
-    assert waits["5"].within.right == 1
+    assert (two["waits"]["n"], two["waits"]["mean"], two["target"], two["wanted"]) == (2, 25 * MINUTE, 15, 95)
+    assert (two["within"]["right"], two["within"]["n"]) == (1, 2)
+    assert waits["5"]["within"]["right"] == 1
 
 
 def test_who_gets_worse_is_counted_and_who_is_called_again_is_not_waited_for_twice():
@@ -76,4 +76,4 @@ def test_who_gets_worse_is_counted_and_who_is_called_again_is_not_waited_for_twi
         (3, "r9", TriagedAgain(level=2, acuity=Acuity.EMERGENCY)),
     ]
     found = tally((3, 3, 10), more=more)
-    assert (found.worse_waiting, found.triaged_again, found.level_waits["3"].waits.n) == (1, 1, 1)
+    assert (found["worse_waiting"], found["triaged_again"], found["level_waits"]["3"]["waits"]["n"]) == (1, 1, 1)

@@ -52,6 +52,7 @@ def test_no_two_fields_share_a_column_with_another_type():
     assert set(kinds) | {"seq", "t", "who", "what"} == set(columns())
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_is_named(lived_run, tmp_path):
     with RecordedRun(lived_run) as recorded, pytest.raises(BadInput, match="there is no folder"):
         export(recorded, tmp_path / "nowhere" / "log.csv", "csv")

@@ -6,7 +6,6 @@ from collections import Counter
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-import msgspec
 import pytest
 
 from polyclinic.errors import MissingExtra
@@ -51,24 +50,24 @@ def tally(*events):
 
 
 def test_the_series_agree_with_the_log(lived, found):
-    days, summary = found.series.days, found.summary
+    days, summary = found["series"]["days"], found["summary"]
     ends = Counter(type(h.what) for h in lived)
-    assert sum(day.arrived for day in days) == summary.arrived
-    assert sum(day.seen for day in days) == ends[WentHome] == summary.seen
-    assert sum(day.left for day in days) == ends[LeftUnseen]
-    assert sum(day.failed for day in days) == ends[VisitFailed] > 0
+    assert sum(day["arrived"] for day in days) == summary["arrived"]
+    assert sum(day["seen"] for day in days) == ends[WentHome] == summary["seen"]
+    assert sum(day["left"] for day in days) == ends[LeftUnseen]
+    assert sum(day["failed"] for day in days) == ends[VisitFailed] > 0
     told = [h for h in lived if isinstance(h.what, Diagnosed)]
-    assert sum(s.n for s in found.series.diagnosis.values()) == len(told) == summary.diagnosis.n
-    assert sum(s.right for s in found.series.diagnosis.values()) == summary.diagnosis.right
+    assert sum(s["n"] for s in found["series"]["diagnosis"].values()) == len(told) == summary["diagnosis"]["n"]
+    assert sum(s["right"] for s in found["series"]["diagnosis"].values()) == summary["diagnosis"]["right"]
     for day in days:
-        today = [h.what.right for h in told if h.t // DAY == day.day - 1]
-        assert (day.diagnosis.n, day.diagnosis.right) == (len(today), sum(today))
-    over = sum(found.series.acuity[r.value][g.value] for i, r in enumerate(Acuity) for g in list(Acuity)[:i])
-    assert over == summary.over_triage.right > 0
-    assert (found.seed, found.run, found.finished) == (11, "run-seven", True)
-    with_hours = [hour for hour in found.series.hours if hour.waiting + hour.served + hour.other]
+        today = [h.what.right for h in told if h.t // DAY == day["day"] - 1]
+        assert (day["diagnosis"]["n"], day["diagnosis"]["right"]) == (len(today), sum(today))
+    over = sum(found["series"]["acuity"][r.value][g.value] for i, r in enumerate(Acuity) for g in list(Acuity)[:i])
+    assert over == summary["over_triage"]["right"] > 0
+    assert (found["seed"], found["run"], found["finished"]) == (11, "run-seven", True)
+    with_hours = [hour for hour in found["series"]["hours"] if hour["waiting"] + hour["served"] + hour["other"]]
     assert with_hours
-    assert all(hour.waiting + hour.served + hour.other <= hour.most for hour in found.series.hours)
+    assert all(hour["waiting"] + hour["served"] + hour["other"] <= hour["most"] for hour in found["series"]["hours"])
 
 
 def test_people_are_counted_at_the_full_hour_and_not_on_their_way_from_home():
@@ -92,9 +91,9 @@ def test_people_are_counted_at_the_full_hour_and_not_on_their_way_from_home():
             FollowedUp(outcome=FollowUpOutcome.BETTER),
         ),  # days on which nobody was there do not thin the mean
     )
-    shown = {h.hour: (h.waiting, h.served, h.other, h.most) for h in series.hours if h.most}
+    shown = {h["hour"]: (h["waiting"], h["served"], h["other"], h["most"]) for h in series["hours"] if h["most"]}
     assert shown == {2: (1, 0, 0, 1), 3: (0, 1, 0, 1), 4: (0, 1, 0, 1)}
-    assert len(series.days) == 1
+    assert len(series["days"]) == 1
 
 
 def test_an_outcome_is_that_of_the_first_follow_up_by_treatment():
@@ -112,7 +111,7 @@ def test_an_outcome_is_that_of_the_first_follow_up_by_treatment():
         (7, "a", FollowedUp(outcome=FollowUpOutcome.RECOVERED)),  # told again: no second outcome
         (8, "b", FollowedUp(outcome=FollowUpOutcome.BETTER)),  # the illness went on at home, untreated
     )
-    assert series.outcomes == {
+    assert series["outcomes"] == {
         "right plan": {"recovered": 0, "better": 1, "worse": 0},
         "wrong plan": {"recovered": 0, "better": 0, "worse": 1},
         "untreated": {"recovered": 1, "better": 1, "worse": 0},
@@ -134,8 +133,8 @@ def test_a_diagnosis_counts_for_the_department_that_made_it():
         (3, "a", Registered(department="skin", visit=1)),
         (4, "a", Diagnosed(staff="d", diagnosis="eczema", right=True)),
     )
-    assert {name: (s.right, s.n) for name, s in series.diagnosis.items()} == {"skin": (1, 1)}
-    assert series.acuity["urgent"] == {"emergency": 0, "urgent": 0, "routine": 1}
+    assert {name: (s["right"], s["n"]) for name, s in series["diagnosis"].items()} == {"skin": (1, 1)}
+    assert series["acuity"]["urgent"] == {"emergency": 0, "urgent": 0, "routine": 1}
 
 
 class _Page(HTMLParser):
@@ -176,16 +175,18 @@ def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, foun
     pictures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
     for picture in pictures:
         assert re.search(r"<h3>[^<]+</h3>", picture)
-        assert f"Run run-seven, seed 11, {found.summary.arrived} visits." in picture
+        assert f"Run run-seven, seed 11, {found['summary']['arrived']} visits." in picture
     words = re.sub(r"<[^>]+>", " ", html)
     for axis in ("hour of the day", "minutes", "% right, with 95 % interval", "as the nurse judged"):
         assert axis in words
-    assert re.search(rf"right diagnosis .* {found.summary.diagnosis.right}\s+{found.summary.diagnosis.n}\s", words)
-    assert found.log_hash in words
+    assert re.search(
+        rf"right diagnosis .* {found['summary']['diagnosis']['right']}\s+{found['summary']['diagnosis']['n']}\s", words
+    )
+    assert found["log_hash"] in words
     for part in ("acuity, as the nurse judged it first", "department, where", "hour at which they arrived", "disease"):
         assert part in words
-    disease, came = max(found.groups.by_disease.items(), key=lambda item: item[1].visits)
-    assert re.search(rf"{disease}\s+{came.visits}\s", words)
+    disease, came = max(found["groups"]["by_disease"].items(), key=lambda item: item[1]["visits"])
+    assert re.search(rf"{disease}\s+{came['visits']}\s", words)
 
 
 def test_the_same_run_gives_the_same_page(html, found):
@@ -194,14 +195,14 @@ def test_the_same_run_gives_the_same_page(html, found):
 
 def test_names_come_from_the_hospital_and_nothing_that_anybody_wrote_is_markup(found):
     evil = '<script>alert("$x^2$")</script> & Söhne 内科'
-    department = next(iter(found.summary.waits))
-    staff = next(iter(found.summary.work))
+    department = next(iter(found["summary"]["waits"]))
+    staff = next(iter(found["summary"]["work"]))
     hospital = {
         "departments": {department: {"en": evil}},
         "staff": {staff: {"name": {"en": "Dr $\\frac{1}{2}$ <b>"}}},
         "areas": {"triage": {"name": {"en": "where <i>all</i> begin"}}},
     }
-    html = page(msgspec.structs.replace(found, run="<b>${title}</b>"), configuration={"hospital": hospital})
+    html = page(found | {"run": "<b>${title}</b>"}, configuration={"hospital": hospital})
     assert "<script" not in html
     assert "<b>" not in html
     assert "&lt;script&gt;alert" in html
@@ -228,7 +229,7 @@ def test_a_run_that_goes_on_says_so_and_one_without_visits_has_no_pictures(lived
         store.flush()
         with RecordedRun(tmp_path / "run") as recorded:
             early = figures(recorded)
-            assert (early.happenings, early.finished, early.seed) == (3000, False, None)
+            assert (early["happenings"], early["finished"], early["seed"]) == (3000, False, None)
             assert "not come to its end" in page(early)
 
 

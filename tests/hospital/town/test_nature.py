@@ -79,6 +79,7 @@ def test_more_of_what_is_needed_is_never_worse_for_the_same_patient(disease, sev
         assert found[0].recovers_after_days >= found[1].recovers_after_days
 
 
+@pytest.mark.slow
 def test_a_wrong_diagnosis_harms_by_what_it_leaves_undone_and_more_than_a_wrong_plan():
     fewer = []
     for disease, severity in itertools.product(KNOWLEDGE.diseases, SEVERITIES):

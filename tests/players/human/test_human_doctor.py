@@ -273,6 +273,7 @@ def played(run, tmp_path, case, *lines):
     return run("consult", "--case", case, "--doctor", "human", "--set", f"run.session={tmp_path / 's.jsonl'}").stdout
 
 
+@pytest.mark.slow
 def test_the_end_says_what_was_had_what_was_missed_and_the_points(run, tmp_path):
     file = tmp_path / "c.jsonl"
     run("cases", "generate", "--n", 1, "--seed", 7, "--diseases", "acute appendicitis", "--out", file)

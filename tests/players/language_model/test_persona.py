@@ -289,6 +289,7 @@ def test_the_drafts_fields_are_the_personas():
 # The command line.
 
 
+@pytest.mark.slow
 def test_personas_from_templates_on_the_command_line(run, complaint, tmp_path):
     out = tmp_path / "p.jsonl"
     done = run("cases", "convert", "shipped-zh", "--persona", "mixed", "--out", out)

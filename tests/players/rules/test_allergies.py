@@ -68,6 +68,7 @@ def told(language, allergies, question):
     return recall(question, Story(record, lexicon), lexicon)
 
 
+@pytest.mark.slow
 @each_row(["language", "text"], [(language, text) for language in BARE for text in BARE[language]])
 def test_a_substance_alone_is_an_allergy(language, text):
     found = told(language, text, ASKED[language])

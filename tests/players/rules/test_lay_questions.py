@@ -78,6 +78,7 @@ def check(counted: Counter) -> None:
     assert counted["own words", "denied"] <= DENIED_IN_OWN_WORDS_AT_MOST * counted["own words"], counted
 
 
+@pytest.mark.slow
 async def test_everyday_questions_to_drawn_cases(minds):
     check(await figures([row for row in TABLE if "/" not in row["file"]], LABELLED, minds))
 

@@ -65,6 +65,7 @@ def test_since_when_asks_for_no_circumstance(question):
     assert "trigger" not in names
 
 
+@pytest.mark.slow
 async def test_a_pain_of_the_complaint_has_lasted_as_long_as_it(minds):  # noqa: F811
     drawn = [c for c in generate(read_knowledge(), n=150, seed=7) if "pain in the side" in c.presentation.complaint]
     assert drawn

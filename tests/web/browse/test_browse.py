@@ -13,7 +13,8 @@ from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord
+from polyclinic.run.output import write_record
 from polyclinic.web.application import application
 from polyclinic.web.browse.documents import Documents
 from polyclinic.web.browse.holdings import Holdings
@@ -158,6 +159,7 @@ def test_a_copy_has_every_document_as_a_script_and_nothing_secret(documents, tmp
     assert "truth" in (tmp_path / "site" / "README.txt").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_copy_needs_no_server():
     without = "import sys; sys.modules.update(starlette=None, uvicorn=None); import polyclinic.web.browse.site"
     subprocess.run([sys.executable, "-c", without], check=True)

@@ -30,7 +30,7 @@ def counts(row):
     if row["kind"] == "treatment":
         plan = knowledge.diseases[row["disease"]].plan(row["severity"]).get(row["language"])
         return any(point.named for point in due_points(plan, [row["written"]], knowledge))
-    return bool(FindingsTold(case, knowledge).heard(row["written"]).right)
+    return bool(FindingsTold(case, knowledge).heard(row["written"])[0])
 
 
 def wrong(half):

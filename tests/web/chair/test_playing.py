@@ -103,6 +103,7 @@ async def test_a_visit_is_taken_up_where_it_was_after_a_restart(client, restarte
     assert (await again.move("say", text="How long for?")).status == 200
 
 
+@pytest.mark.slow
 async def test_a_step_is_taken_back_and_its_hints_stay_paid(client):
     await client.begin()
     await client.move("say", text="Have you a caugh?")

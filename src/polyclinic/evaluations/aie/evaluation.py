@@ -13,10 +13,8 @@ outside every mean, and counted. Dialogues have at most 10 turns in Chinese (Hos
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -113,10 +111,17 @@ class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CutVisit(NamedTuple):
-    """One dialogue by length: COVERAGE in percent, and whether the choice was right; None if there was no answer."""
+    """One dialogue, turn by turn.
+
+    Attributes:
+        coverage: if it had ended with the turn, in percent.
+        right: whether the choice had then been right; None if there was no answer.
+        states: what the turn was to the patient.
+    """
 
     coverage: tuple[float, ...]
     right: tuple[bool | None, ...] = ()
+    states: tuple[State, ...] = ()
 
 
 class ScoredVisit(NamedTuple):
@@ -161,8 +166,7 @@ def aie(
 
     async def play(asked: AskedCase, minds: Minds) -> Visit:
         case, one_step = asked
-        meet = partial(see_patient, case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
-        visit = await minds.desk.play(case.id, meet)
+        visit = await see_patient(case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
@@ -190,7 +194,7 @@ def aie(
             mcqe_failed=len(at_once) - len(answered),
             by_length=dict(sorted(_by(length, scores, ("DIAGNOSIS", "COVERAGE"), seed).items())),
             truncated=truncated_at(cuts, seed),
-            by_turn=_states_by_turn(visits),
+            by_turn=_states_by_turn(cuts),
             by_source=_by(source, [*scores, *answered], ("DIAGNOSIS", MCQE), seed),
             visits=visits,
             recalled=sum(event.recalled for event in said),
@@ -213,7 +217,14 @@ def aie(
         )
 
     items = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
-    return Plays(items=items, play=play, score=score, summarise=summarise, sums_up_parts=True)
+    return Plays(
+        items=items,
+        play=play,
+        score=score,
+        summarise=summarise,
+        sums_up_parts=True,
+        visit=lambda asked: asked.case.id,
+    )
 
 
 def check_result(metrics: Wanted, result: AieResult) -> None:
@@ -264,11 +275,11 @@ async def _cut(
         dialogue = from_trace(visit.trace, case)
     except Unscorable:
         return None
-    lengths = range(1, len(dialogue.turns) + 1)
+    lengths, states = range(1, len(dialogue.turns) + 1), tuple(turn.state for turn in dialogue.turns)
     coverage = tuple(covered(msgspec.structs.replace(dialogue, turns=dialogue.turns[:n])) or 0.0 for n in lengths)
     question = case.question
     if not choices or question is None:
-        return CutVisit(coverage)
+        return CutVisit(coverage, states=states)
 
     async def is_right(turns: int) -> bool | None:
         """Asks for the choice after so many turns of the doctor."""
@@ -291,7 +302,7 @@ async def _cut(
             return False
 
     asked = await asyncio.gather(*(is_right(n - 1) for n in lengths[:-1]))
-    return CutVisit(coverage, (*asked, visit.answer in visit.truth.answers))
+    return CutVisit(coverage, (*asked, visit.answer in visit.truth.answers), states)
 
 
 def truncated_at(cuts: Sequence[CutVisit], seed: int) -> dict[int, Means]:
@@ -323,14 +334,12 @@ def _by(group: Mapping[str, Any], scores: Iterable[Score], metrics: Sequence[str
     return {name: _means(some, metrics, seed) for name, some in groups.items()}
 
 
-def _states_by_turn(visits: Iterable[Visit]) -> dict[int, dict[State, float]]:
-    """Returns by turn the percent of each state, of the visits that can be scored and have such a turn."""
-    counts: dict[int, Counter[State]] = {}
-    for visit in visits:
-        with suppress(Unscorable):
-            for number, turn in enumerate(from_trace(visit.trace).turns):
-                if number:
-                    counts.setdefault(number, Counter())[turn.state] += 1
+def _states_by_turn(cuts: Sequence[CutVisit]) -> dict[int, dict[State, float]]:
+    """Returns by turn the percent of each state, of the dialogues that can be scored and have such a turn."""
+    counts: defaultdict[int, Counter[State]] = defaultdict(Counter)
+    for cut in cuts:
+        for number, state in enumerate(cut.states[1:], start=1):
+            counts[number][state] += 1
     return {
         turn: {state: 100 * count / states.total() for state, count in sorted(states.items())}
         for turn, states in sorted(counts.items())

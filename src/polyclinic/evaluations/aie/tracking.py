@@ -26,7 +26,7 @@ async def with_states(case: Case, visit: Visit, minds: Minds, *, staging: Stagin
 
     A turn on which the tracker gave no usable answer stays without, so that its dialogue is left out of the scores.
     """
-    tracker = minds.tracker(case.id) or minds.tracker_by_rules(case.id)
+    tracker = minds.tracker(case.id)
     if visit.end is End.FAILED or tracker is None:
         return visit
 

@@ -1,14 +1,13 @@
-"""How an examiner reads recorded requests: what is ordered and recorded is given, and nothing else is.
+"""How an examiner reads recorded requests: examinations ordered and recorded are given, and nothing else is.
 
     found = read_requests_of([Path("dialogues.jsonl")], {case.id: case for case in cases})
     evaluation = recorded_requests(cases, found, labels=read_labels(Path("labels.jsonl"), found.requests, by_id))
     result = await evaluation.hold({"rules": Minds(examiner="rules", knowledge=read_knowledge(), seed=1)})
     print(result.given, result.ordered, result.beyond, result.false_normal)
 
-Each request is put to an examiner of its own, who holds what the examiner of a visit holds, results that the history
-tells included, and says of what is not recorded that it is normal, as with `--missing normal`. What is ordered is what
-people say, or, without their labels, what the recorded examiner gave. That one is no gold standard: it passes one kind
-of examination off as another, and gives what nobody ordered.
+Each request goes to an examiner of its own with the findings of a visit's examiner, results told in the history
+included; it reports what is not recorded as normal, as with `--missing normal`. Labels by people say what is ordered;
+without them it is what the recorded examiner gave, which is no gold standard.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ from polyclinic.players.player import EXAMINE, Results
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.protocols.papers import Settings
 from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
-from polyclinic.results.output import Output
 from polyclinic.run.options import FILE, BatchOption, CaseOptions, Cases, Layout
 from polyclinic.run.options import Examiner as ExaminerOption
+from polyclinic.run.output import Output
 from polyclinic.statistics.uncertainty import share
-from polyclinic.terminal.figures import NOTHING, ShownFigure, with_ends
+from polyclinic.terminal.figures import NOTHING, part_of, with_ends
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted, table
 from polyclinic.visits.visit import held_by_examiner
@@ -67,60 +66,36 @@ _TELLING = 6  # Blanks between the words (or characters) of a clause of a result
 
 
 class RequestRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One request and what came of it.
-
-    Attributes:
-        ordered: what it orders of what is recorded, by the record's names.
-        given: what of that was given.
-        beyond: examinations that were given and that nobody says were ordered.
-        false_normal: what is ordered and recorded, was not given, and was told as normal.
-        told_as_normal: everything that was told as normal, in the request's words.
-        not_recorded: everything that was not found, in the request's words.
-        unknown: names of its label by which nothing is recorded; nothing is made of them.
-        error: the name of the failure; "" where there was none. A request that failed is outside all figures.
-    """
+    """One request and what came of it; a request that failed is outside all figures."""
 
     case: str
     request: str
-    ordered: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
-    false_normal: tuple[str, ...] = ()
-    told_as_normal: tuple[str, ...] = ()
-    not_recorded: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    error: str = ""
+    ordered: tuple[str, ...] = ()  # recorded examinations that it orders, by the record's names
+    given: tuple[str, ...] = ()  # those of them that were given
+    beyond: tuple[str, ...] = ()  # examinations given that were not ordered
+    false_normal: tuple[str, ...] = ()  # ordered and recorded, and yet reported as normal
+    told_as_normal: tuple[str, ...] = ()  # everything reported as normal, in the request's words
+    not_recorded: tuple[str, ...] = ()  # everything not found, in the request's words
+    unknown: tuple[str, ...] = ()  # names of its label by which nothing is recorded; they are ignored
+    error: str = ""  # the name of the failure
 
 
 class ExaminerResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How an examiner did.
-
-    Attributes:
-        requests: those that were put and answered; of labelled ones, if there are labels.
-        left_out: dialogues without a case.
-        unlabelled: requests without a label if others have one; they were not put.
-        empty: turns to the examiner that ask for nothing; they are no requests.
-        unknown: names of labels by which nothing is recorded; they are ignored.
-        ordered, given: recorded examinations that a request orders, and those of them that were given.
-        beyond: examinations given that were not ordered.
-        false_normal: ordered and recorded examinations that would be told as normal with `--missing normal`.
-        failed: requests that brought no answer, by the name of the failure.
-    """
+    """How an examiner did: requests that were answered, and sums over their rows."""
 
     rows: tuple[RequestRow, ...]
     requests: int
-    left_out: int
-    unlabelled: int
-    empty: int
+    left_out: int  # dialogues without a case
+    unlabelled: int  # requests without a label if others have one; they were not put
+    empty: int  # turns to the examiner that ask for nothing
     unknown: int
     ordered: int
     given: int
     beyond: int
     false_normal: int
-    failed: dict[str, int]
+    failed: dict[str, int]  # by the name of the failure
 
 
-_SUMMED = ("unknown", "ordered", "given", "beyond", "false_normal")
 Answered = Results | PlayFailure
 
 RequestPlay = Play[tuple[int, RecordedRequest], Minds, Answered, RequestRow]
@@ -161,6 +136,7 @@ def recorded_requests(
 
     async def summarise(plays: Mapping[str, Sequence[RequestPlay]]) -> ExaminerResult:
         rows = tuple(play.scored for theirs in plays.values() for play in theirs)
+        summed = ("unknown", "ordered", "given", "beyond", "false_normal")
         return ExaminerResult(
             rows=rows,
             requests=sum(not row.error for row in rows),
@@ -168,7 +144,7 @@ def recorded_requests(
             unlabelled=len(recorded.requests) - len(asked),
             empty=recorded.empty,
             failed=dict(Counter(row.error for row in rows if row.error)),
-            **{name: sum(len(getattr(row, name)) for row in rows) for name in _SUMMED},
+            **{name: sum(len(getattr(row, name)) for row in rows) for name in summed},
         )
 
     return Plays(items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise, sums_up_parts=True)
@@ -273,9 +249,8 @@ def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
 
 
 def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> None:
-    given = ShownFigure(f"{result.given} of {result.ordered}", {"": result.given, "of": result.ordered})
     rows = (
-        ("ordered and recorded: given", given, _share(result.given, result.ordered)),
+        ("ordered and recorded: given", part_of(result.given, result.ordered), _share(result.given, result.ordered)),
         ("of what was given: not ordered", str(result.beyond), _share(result.beyond, result.given + result.beyond)),
         ("ordered and recorded: would be told as normal with --missing normal", str(result.false_normal), ""),
     )

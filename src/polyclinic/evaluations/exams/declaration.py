@@ -1,15 +1,14 @@
-"""Exams as an evaluation: which questions are put to which methods of which models, and what is read beforehand."""
+"""Exams as an evaluation: the questions, the methods and models that answer them, and the files read beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from cyclopts import Parameter
-from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.evaluations.evaluation import (
@@ -26,7 +25,6 @@ from polyclinic.evaluations.exams.evaluation import (
     ExamPlay,
     Learning,
     Match,
-    MethodResult,
     compare,
     entrant,
     exam,
@@ -41,15 +39,11 @@ from polyclinic.evaluations.exams.methods import (
 )
 from polyclinic.evaluations.exams.tables import (
     ExamResult,
-    errors_document,
-    exam_document,
     exam_output,
-    show_errors,
-    show_exam,
     wrong_answers,
 )
 from polyclinic.evaluations.protocol import check_methods, followed, say
-from polyclinic.judging.error_categories import Categories, ErrorCategory, find_categories, read_words
+from polyclinic.judging.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.judging.people import people_words
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
@@ -61,7 +55,6 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
 from polyclinic.questions.layouts import Topic, as_questions, of_topic, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
-from polyclinic.results.output import Output, safe_name
 from polyclinic.run.options import (
     FILE,
     FILES,
@@ -74,6 +67,7 @@ from polyclinic.run.options import (
     Several,
     each_once,
 )
+from polyclinic.run.output import Output, safe_name
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
@@ -176,30 +170,18 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         "corpus": options.library.corpus,
         "by": options.library.corpus and options.library.by,
     }
-    about = {key: value for key, value in about.items() if value is not None}
     asked = ", ".join(options.model)
+    about = {key: value for key, value in about.items() if value is not None} | {"model": asked}
 
     def report(result: ExamResult) -> Output:
         """Returns the output of a result, of which some methods may be missing."""
         methods = result.methods
         compared = baseline if baseline in {one.method for one in methods} else None
         against = compare(methods, baseline=compared, seed=setup.seed)
-        document = exam_document(methods, against, model=asked, about=about)
-        if result.categories is not None:
-            document["errors"] = errors_document(result.categories, options.judge)
         done = {one.name for one in methods if len(one.answered) == len(questions)}
         title = f"{file.exam}, {counted(len(questions), 'question')}, {asked}"
         title += "" if done.issuperset(entered) else ", stopped early"
-
-        def show(screen: Console) -> None:
-            if not methods:
-                screen.print("nothing")
-                return
-            show_exam(screen, title, methods, against, chosen)
-            if result.categories is not None:
-                show_errors(screen, result.categories, options.judge)
-
-        return exam_output(document, result, show, dataset=file.exam, seed=setup.seed)
+        return exam_output(result, against, title=title, about=about, chosen=chosen, judge=options.judge)
 
     async def prepare(opened: Opened) -> Work:
         memory = await opened.stack.enter_async_context(open_exam_memory(options.memory, models))
@@ -229,6 +211,12 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         }
         return replace(plays, players=players, summarise=summarise, report=report, goes_on_without=several)
 
+    def failure(result: ExamResult) -> str:
+        if (found := result.categories) is None:
+            return ""
+        allowed = setup.run.config.max_failures
+        return judge_failure(found.failed, len(found.answers), "questions to the judge failed", allowed)
+
     return Plan(
         prepare=prepare,
         models=[*options.model, options.judge],
@@ -237,8 +225,8 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         named=f"{file.exam} {file.questions.name}",
         doing="asking",
         purposes=False,
-        failure=lambda result: _unsorted(result.categories, setup.run.config.max_failures),
-        check=lambda result: _check(result.methods),
+        failure=failure,
+        check=_check,
     )
 
 
@@ -297,19 +285,13 @@ def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[E
     return draw(questions, limit, seed=seed)
 
 
-def _unsorted(found: Categories | None, max_failures: float) -> str:
-    if found is None:
-        return ""
-    return judge_failure(found.failed, len(found.answers), "questions to the judge failed", max_failures)
-
-
-def _check(results: Iterable[MethodResult]) -> None:
+def _check(result: ExamResult) -> None:
     """Notes the mistakes of the user's methods; raises a BrokenMethod if one of them did nothing else."""
-    for one in results:
+    for one in result.methods:
         if one.broken:
             first, many = one.broken[0], f"{len(one.broken)} of {counted(len(one.answered), 'question')}"
             note(plain(f"{one.name} broke on {many}, counted as wrong; the first, {first.id}: {first.outcome.problem}"))
-    if useless := [one.name for one in results if one.broken and len(one.broken) == len(one.answered)]:
+    if useless := [one.name for one in result.methods if one.broken and len(one.broken) == len(one.answered)]:
         raise BrokenMethod(f"{', '.join(useless)}: no question was answered without a mistake of the method's")
 
 

@@ -1,11 +1,8 @@
-"""Methods on the questions of an exam: accuracy, what could not be read, what failed, and what it cost.
+"""Methods on the questions of an exam: accuracy, unreadable answers, failures, and cost.
 
-Questions do not depend on one another and run at once. An answer that cannot be read, or that the model refused, is
-not correct: nobody gains by being unreadable. A question that no endpoint answered is failed, and outside the accuracy.
-
-Beside a method stand two looks that a single accuracy hides: self-consistency with as many calls as the method made
-(`matched`), as the gain of a team often is the gain of asking more often; and the share of answers that stay when the
-options are shuffled (`Stability`).
+Questions are independent and run at once. An unreadable answer or a refusal is not correct; a question that no endpoint
+answered is failed, and outside the accuracy. A team is compared with self-consistency at the same number of calls
+(`matched`), and shuffled options show how many answers stay the same (`Stability`).
 """
 
 from __future__ import annotations
@@ -38,19 +35,15 @@ from polyclinic.statistics.uncertainty import Estimate, share_difference, share_
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One question and what a method made of it: `right` where exactly the right options were chosen.
-
-    The seconds are those from the question to its outcome, waiting for the endpoint included; `references` what was
-    looked up for it.
-    """
+    """One question and what a method made of it."""
 
     id: str
     subject: str
     key: tuple[str, ...]
     outcome: Outcome
-    right: bool
-    seconds: float
-    references: tuple[ShownPassage, ...] = ()
+    right: bool  # exactly the right options were chosen
+    seconds: float  # from the question to its outcome, waiting for the endpoint included
+    references: tuple[ShownPassage, ...] = ()  # looked up for it
 
     @property
     def failed(self) -> bool:
@@ -64,56 +57,39 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What a method took, a question; round trips are calls that had to wait for one another.
-
-    Money is in the currency of the prices given, None where there are none; others ran beside it in those seconds.
-    """
+    """What a method took, a question."""
 
     calls: float
-    round_trips: float
+    round_trips: float  # calls that had to wait for one another
     tokens_in: float
     tokens_out: float
-    money: float | None
-    seconds: float
+    money: float | None  # in the currency of the prices, None where none are given
+    seconds: float  # in which other questions ran, too
 
 
 class Stability(msgspec.Struct, frozen=True, kw_only=True):
-    """What shuffling the options does.
+    """What shuffling the options does."""
 
-    Attributes:
-        stays: share of questions, in percent, whose answer is the same option in either order; of those that were
-            answered in both.
-        accuracy: with the options shuffled, in percent.
-    """
-
-    stays: Estimate
-    accuracy: Estimate
+    stays: Estimate  # percent whose answer is the same option in either order, of the questions answered in both
+    accuracy: Estimate  # with the options shuffled, in percent
 
 
 class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How one method did, which is named with what was set.
-
-    Attributes:
-        accuracy: in percent, over all questions that an endpoint answered.
-        readable: accuracy among the answers that could be read.
-        by_subject: accuracy for each subject, where there is more than one.
-        stability: where the options were shuffled too.
-        model: who was asked, "" where that is known.
-    """
+    """How one method did, which is named with its settings."""
 
     name: str
-    accuracy: Estimate
-    readable: Estimate
+    accuracy: Estimate  # in percent, over all questions that an endpoint answered
+    readable: Estimate  # accuracy among the answers that could be read
     ends: dict[OutcomeEnd, int]
     cost: Cost
-    by_subject: dict[str, Estimate]
+    by_subject: dict[str, Estimate]  # accuracy for each subject, if there are several
     stability: Stability | None
     answered: tuple[Answered, ...]
-    model: str = ""
+    model: str = ""  # the model asked, "" where that is known
 
     @property
     def method(self) -> str:
-        """The name without the model's, which it begins with where several models are asked."""
+        """The name without the model's, which it begins with if several models are asked."""
         return self.name.removeprefix(f"{self.model}: ")
 
     @property
@@ -134,19 +110,14 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Entrant:
-    """A method, with what is asked beside it.
+    """A method and what it is compared with.
 
-    Attributes:
-        put: puts a question to the method.
-        turned: puts one whose options are shuffled, None where none is.
-        matched: returns self-consistency that takes as much as an outcome did, for shuffled options or not; None where
-            the method is compared with none.
-        matched_with: what it is called.
+    `matched` returns self-consistency that takes as much as an outcome did, for shuffled options or not.
     """
 
     label: str
     put: Answering
-    turned: Answering | None = None
+    turned: Answering | None = None  # puts a question whose options are shuffled
     matched: Callable[[Outcome, bool], Answering] | None = None
     matched_with: str = ""
     model: str = ""
@@ -175,17 +146,22 @@ def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = No
     async def shown(question: Question) -> Question:
         return question if look_up is None else await look_up(question)
 
+    async def timed(method: Answering, question: Question) -> Timed:
+        began = time.monotonic()
+        outcome = await method(question)
+        return outcome, time.monotonic() - began
+
     async def play(item: ExamQuestion, entrant: Entrant) -> dict[Way, Timed]:
         plain = await shown(item.question)
         turned = None if entrant.turned is None else shuffle_options(plain, seed=seed)[0]
-        came = {Way(): await _timed(entrant.put, plain)}
+        came = {Way(): await timed(entrant.put, plain)}
         if entrant.turned is not None and turned is not None:
-            came[Way(is_turned=True)] = await _timed(entrant.turned, turned)
+            came[Way(is_turned=True)] = await timed(entrant.turned, turned)
         if entrant.matched is not None:
             outcome = came[Way()][0]
-            came[Way(is_matched=True)] = await _timed(entrant.matched(outcome, False), plain)
+            came[Way(is_matched=True)] = await timed(entrant.matched(outcome, False), plain)
             if turned is not None:
-                came[Way(is_matched=True, is_turned=True)] = await _timed(entrant.matched(outcome, True), turned)
+                came[Way(is_matched=True, is_turned=True)] = await timed(entrant.matched(outcome, True), turned)
         return came
 
     async def score(item: ExamQuestion, _: Entrant, played: dict[Way, Timed]) -> dict[Way, Answered]:
@@ -231,12 +207,6 @@ def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = No
     )
 
 
-async def _timed(method: Answering, question: Question) -> Timed:
-    began = time.monotonic()
-    outcome = await method(question)
-    return outcome, time.monotonic() - began
-
-
 Episode = Callable[[str], ModelFor]
 """Returns, for the name of what is run, the model for each question, its answers kept under both names."""
 
@@ -259,7 +229,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
 def entrant(
     chosen: ChosenMethod, models: Episode, learning: Learning, *, match: Match, shuffle: bool, model: str = ""
 ) -> Entrant:
-    """Returns a method with its model, and beside a team what asking one model as often would have brought."""
+    """Returns a method with its model, and for a team the self-consistency that it is compared with."""
     label = chosen.label
     matched_with = f"self_consistency (as many {match} as {label})"
 
@@ -267,15 +237,7 @@ def entrant(
         return models(f"{name}, options shuffled" if is_turned else name)
 
     def method(is_turned: bool) -> Answering:
-        return answering(
-            chosen,
-            episode(label, is_turned),
-            examples=learning.examples,
-            training=learning.training,
-            temperature=learning.temperature,
-            memory=learning.memory,
-            seed=learning.seed,
-        )
+        return answering(chosen, episode(label, is_turned), **msgspec.structs.asdict(learning))
 
     def matched(took: Outcome, is_turned: bool) -> Answering:
         tokens = took.usage.tokens_in + took.usage.tokens_out
@@ -343,15 +305,23 @@ def is_right(outcome: Outcome, key: Iterable[str]) -> bool:
 def result(name: str, answered: Sequence[Answered], *, model: str = "") -> MethodResult:
     """Sums up what a method made of the questions."""
     subjects = list(dict.fromkeys(one.subject for one in answered))
+    n, outcomes = max(len(answered), 1), [one.outcome for one in answered]
+    total = sum((one.usage for one in outcomes), Usage())
+    cost = Cost(
+        calls=sum(one.calls for one in outcomes) / n,
+        round_trips=sum(one.round_trips for one in outcomes) / n,
+        tokens_in=total.tokens_in / n,
+        tokens_out=total.tokens_out / n,
+        money=None if total.cost is None else total.cost / n,
+        seconds=sum(one.seconds for one in answered) / n,
+    )
     return MethodResult(
         name=name,
         accuracy=accuracy(answered),
-        readable=accuracy([one for one in answered if one.readable]),
-        ends=dict(Counter(one.outcome.end for one in answered)),
-        cost=_cost(answered),
-        by_subject={s: accuracy([one for one in answered if one.subject == s]) for s in subjects}
-        if len(subjects) > 1
-        else {},
+        readable=accuracy(one for one in answered if one.readable),
+        ends=dict(Counter(one.end for one in outcomes)),
+        cost=cost,
+        by_subject={s: accuracy(one for one in answered if one.subject == s) for s in subjects if len(subjects) > 1},
         stability=None,
         answered=tuple(answered),
         model=model,
@@ -391,16 +361,3 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
         pairs = [(one.name, base) for one in results if (base := bases.get(one.model)) not in (None, one.name)]
     values = {one.name: {each.id: each.right for each in one.answered if not each.failed} for one in results}
     return compare_pairs(values, pairs, partial(share_difference, seed=seed))
-
-
-def _cost(answered: Sequence[Answered]) -> Cost:
-    n = max(len(answered), 1)
-    total = sum((one.outcome.usage for one in answered), Usage())
-    return Cost(
-        calls=sum(one.outcome.calls for one in answered) / n,
-        round_trips=sum(one.outcome.round_trips for one in answered) / n,
-        tokens_in=total.tokens_in / n,
-        tokens_out=total.tokens_out / n,
-        money=None if total.cost is None else total.cost / n,
-        seconds=sum(one.seconds for one in answered) / n,
-    )

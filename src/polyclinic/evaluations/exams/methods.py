@@ -35,50 +35,42 @@ def as_published(
     dataset: str,
     temperature: float | None = None,
 ) -> list[ChosenMethod]:
-    """Returns the methods with what the paper sets of each; as they are where ours is followed.
+    """Returns the methods with the paper's settings of each; unchanged if ours is followed.
 
     Methods that the paper does not name keep what they have, and so do settings in which methods of one name differ.
     """
-
-    def differ(name: str, setting: str) -> bool:
-        return len({str(one.settings.get(setting)) for one in chosen if one.name == name}) > 1
-
-    made = []
+    paper, made = rules.settings, []
     for one in chosen:
-        wanted = _wanted(one, rules.settings, dataset)
-        varied = [name for name in wanted if differ(one.name, name)]
+        wanted: dict[str, PaperSetting[Any] | None] = {}
+        if (drawing := paper.methods.get(one.name)) is not None:
+            wanted |= {"temperature": drawing.temperature, "top_p": drawing.top_p, "samples": drawing.samples}
+        if one.name == "medagents":
+            for name in ("question_experts", "option_experts"):
+                experts = getattr(paper, name)
+                wanted[name] = PaperSetting(paper=_of_dataset(experts.paper, dataset), section=experts.section)
+            wanted |= {"max_rounds": paper.rounds, "votes": paper.votes}
+        same = [other.settings for other in chosen if other.name == one.name]
+        varied = [name for name in wanted if len({str(settings.get(name)) for settings in same}) > 1]
         made.append(as_paper(one, wanted, rules, temperature=temperature, varied=varied))
     return made
 
 
-def _wanted(chosen: ChosenMethod, paper: MedAgentsSettings, dataset: str) -> dict[str, PaperSetting[Any] | None]:
-    wanted: dict[str, PaperSetting[Any] | None] = {}
-    if (drawing := paper.methods.get(chosen.name)) is not None:
-        wanted |= {"temperature": drawing.temperature, "top_p": drawing.top_p, "samples": drawing.samples}
-    if chosen.name == "medagents":
-        for name, experts in (("question_experts", paper.question_experts), ("option_experts", paper.option_experts)):
-            wanted[name] = PaperSetting(paper=of_dataset(experts.paper, dataset), section=experts.section)
-        wanted |= {"max_rounds": paper.rounds, "votes": paper.votes}
-    return wanted
-
-
-def of_dataset(value: Any, dataset: str) -> Any:
+def _of_dataset(value: Any, dataset: str) -> Any:
     """Returns the value of a setting for a data set; a mapping has one for others, too."""
     return value.get(dataset, value["others"]) if isinstance(value, Mapping) else value
 
 
 def limit_of(rules: FollowedProtocol[MedAgentsSettings], dataset: str) -> int | None:
     """Returns how many questions of a data set are asked; None for all."""
-    number = of_dataset(rules.of(rules.settings.sample), dataset)
+    number = _of_dataset(rules.of(rules.settings.sample), dataset)
     return None if number == "all" else int(number)
 
 
 def check_limit(rules: FollowedProtocol[MedAgentsSettings], dataset: str, given: int | str | None) -> None:
     """Refuses another number of questions than the paper's."""
-    number = limit_of(rules, dataset)
-    if rules.side == "paper" and given not in (None, "all" if number is None else number):
-        had = "all questions" if number is None else f"{number} questions"
-        had = f"{had} of {dataset} ({rules.settings.sample.section})"
+    number = limit_of(rules, dataset) or "all"
+    if rules.side == "paper" and given not in (None, number):
+        had = f"{number} questions of {dataset} ({rules.settings.sample.section})"
         raise UserError(f"--protocol {rules.given} has {had}; leave out --limit {given}, or take --protocol ours")
 
 
@@ -102,10 +94,7 @@ def remembering(chosen: Sequence[ChosenMethod], memory: MemoryOptions) -> list[C
 
 @asynccontextmanager
 async def open_exam_memory(memory: MemoryOptions, models: ModelSettings) -> AsyncIterator[ExamMemory | None]:
-    """Opens what is remembered on an exam, and says how much it is; None where no memory is named.
-
-    Vectors of an endpoint are asked for as the models are.
-    """
+    """Opens what is remembered on an exam, and notes how much it is; None if no memory is named."""
     async with AsyncExitStack() as stack:
         if memory.memory is None:
             yield None

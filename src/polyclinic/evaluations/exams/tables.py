@@ -1,11 +1,10 @@
-"""What methods made of an exam and why answers are wrong, as tables, as a document, and as files."""
+"""Results of an exam and the categories of wrong answers, as tables, as a document, and as files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -15,7 +14,7 @@ from polyclinic.judging.error_categories import Categories, ErrorCategory, Misse
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output, safe_name
+from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.seeds import derive
 from polyclinic.statistics.uncertainty import share
 from polyclinic.terminal.figures import low_to_high, number
@@ -54,34 +53,62 @@ def wrong_answers(
 
 
 def exam_output(
-    document: Mapping[str, Any],
     result: ExamResult,
-    show: Callable[[Console], None],
+    against: Sequence[Against],
     *,
-    dataset: str = "",
-    seed: int = 0,
+    title: str,
+    about: Mapping[str, Any],
+    chosen: Sequence[ChosenMethod],
+    judge: str | None,
 ) -> Output:
-    """Returns the output: document, tables, and a file of each method's outcomes with every call."""
-    methods = result.methods
+    """Returns the output: document, which begins with `about`, tables, and a file of each method's outcomes."""
+    methods, categories = result.methods, result.categories
     failed = [one for of in methods for one in of.answered if one.failed]
     measures = [ItemMeasure(name="right", share=True)]
-    if result.categories is not None:
+    documents = [
+        {
+            "name": one.name,
+            "accuracy": one.accuracy,
+            "readable_accuracy": one.readable,
+            "n": len(one.answered),
+            "unreadable": one.unreadable,
+            "failed": one.failed,
+            "ends": {str(end): count for end, count in one.ends.items()},
+            "cost": one.cost,
+            "by_subject": one.by_subject,
+            "stability": one.stability,
+            "questions": [_question(answered) for answered in one.answered],
+        }
+        for one in methods
+    ]
+    document = {**about, "methods": documents, "comparisons": against}
+    if categories is not None:
+        document["errors"] = errors_document(categories, judge)
         measures += [ItemMeasure(name=str(kind), share=True) for kind in ErrorCategory]
+
+    def show(screen: Console) -> None:
+        if not methods:
+            screen.print("nothing")
+            return
+        show_exam(screen, title, methods, against, chosen)
+        if categories is not None:
+            show_errors(screen, categories, judge)
+
     return Output(
         document=document,
         show=show,
-        files={f"{safe_name(one.name)}.jsonl": _lines(one.answered) for one in methods},
+        files={f"{safe_name(one.name)}.jsonl": map(json_line, one.answered) for one in methods},
         written="",
         failed=len(failed),
         n=sum(len(one.answered) for one in methods),
         plays="questions",
         failures=f"the first, {failed[0].id}: {failed[0].outcome.problem}" if failed else "",
-        rows=[*exam_rows(result, dataset=dataset, seed=seed)],
+        rows=[*exam_rows(result, dataset=about["dataset"], seed=about["seed"])],
         measures=measures,
     )
 
 
-def exam_rows(result: ExamResult, *, dataset: str = "", seed: int = 0) -> Iterator[ItemRow]:
+def exam_rows(result: ExamResult, *, dataset: str, seed: int) -> Iterator[ItemRow]:
     """Yields what each method made of each question; a failed one has no value."""
     kinds = {} if result.categories is None else {(one.question, one.method): one for one in result.categories.answers}
     for method in result.methods:
@@ -107,34 +134,6 @@ def exam_rows(result: ExamResult, *, dataset: str = "", seed: int = 0) -> Iterat
                 seconds=round(one.seconds, 3),
                 at=f"{name}.jsonl:{line}",
             )
-
-
-def _lines(answered: Sequence[Answered]) -> Iterator[str]:
-    # Sets of keys have no order of their own.
-    return (msgspec.json.encode(one, order="deterministic").decode() + "\n" for one in answered)
-
-
-def exam_document(
-    results: Sequence[MethodResult], against: Sequence[Against], *, model: str, about: dict[str, Any]
-) -> dict[str, Any]:
-    """Returns what `--json` prints of an exam, and `about` the run (dataset, sample, seed)."""
-    methods = [
-        {
-            "name": one.name,
-            "accuracy": one.accuracy,
-            "readable_accuracy": one.readable,
-            "n": len(one.answered),
-            "unreadable": one.unreadable,
-            "failed": one.failed,
-            "ends": {str(end): count for end, count in one.ends.items()},
-            "cost": one.cost,
-            "by_subject": one.by_subject,
-            "stability": one.stability,
-            "questions": [_question(answered) for answered in one.answered],
-        }
-        for one in results
-    ]
-    return {**about, "model": model, "methods": methods, "comparisons": against}
 
 
 def _question(answered: Answered) -> dict[str, Any]:
@@ -252,15 +251,17 @@ def errors_document(found: Categories, judge: str | None) -> dict[str, Any]:
 
 
 def show_errors(screen: Console, found: Categories, judge: str | None) -> None:
-    """Prints how many of the wrong answers are of each kind, and who said so."""
+    """Prints how many of the wrong answers are of each kind, by the judge and by people."""
     n = sum(found.counts.values())
-    columns = ("category", "%", "95 % interval", "n", "by the judge", "by people")
-    shown = table("why answers are wrong", columns)
-    for kind, count in found.counts.items():
-        percent, low, high = share(count, n)
-        by = (str(found.sources.get(source, {}).get(kind, 0)) for source in ("judge", "human"))
-        shown.add_row(Text(kind), number(percent, ".1f"), low_to_high(low, high, ".1f"), str(count), *by)
-    screen.print(shown)
+    columns: dict[str, Callable[[ErrorCategory], RenderableType]] = {
+        "category": Text,
+        "%": lambda kind: number(share(found.counts[kind], n)[0], ".1f"),
+        "95 % interval": lambda kind: low_to_high(*share(found.counts[kind], n)[1:], ".1f"),
+        "n": lambda kind: str(found.counts[kind]),
+        "by the judge": lambda kind: str(found.sources.get("judge", {}).get(kind, 0)),
+        "by people": lambda kind: str(found.sources.get("human", {}).get(kind, 0)),
+    }
+    screen.print(table_of("why answers are wrong", found.counts, columns))
     screen.print(f"{len(found.answers)} wrong answers looked at, {n} sorted.", style="dim")
     if judge is None:
         told = f"Without a judge only people's verdicts count; {found.unasked} wrong answers are not sorted."

@@ -44,7 +44,7 @@ from polyclinic.players.player import ALONE, Seat
 from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, paired_difference, share
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
-from polyclinic.visits.team import TeamVisit, joining, meet, team_name
+from polyclinic.visits.team import TeamVisit, confer, joining, team_name
 from polyclinic.visits.visit import OURS, Attended, Staging, Visit, attend
 
 
@@ -206,7 +206,7 @@ def mvme(
         async def attended() -> tuple[Attended, CallTally]:
             made = CallTally(for_others=True)
             seen = await attend(
-                case, minds.tallied(made), max_turns=max_turns, in_one_step=one_step, seat=seat, staging=staging
+                case, minds.having(tally=made), max_turns=max_turns, in_one_step=one_step, seat=seat, staging=staging
             )
             return seen, made
 
@@ -237,11 +237,11 @@ def mvme(
         async def discuss() -> tuple[TeamVisit, CallTally]:
             # Teams of the same doctors are asked the same until their discussions part.
             made = CallTally(for_others=True)
-            minds = [one.sharing(shared).tallied(made) for one in entrant.minds]
-            met = await meet(
+            minds = [one.having(answers=shared, tally=made) for one in entrant.minds]
+            met = await confer(
                 case,
                 minds,
-                joining(case, minds, seen, team=team),
+                seen=joining(case, minds, seen, team=team),
                 team=team,
                 in_one_step=entrant.one_step,
                 order=order,

@@ -1,21 +1,20 @@
 """A test set for simulated patients, made of cases: 50 of them, 10 rounds, 8 questions a round (aie-saps §2.2.1).
 
-1. A dialogue of each case: a model plays doctor and patient; offline the rules do.
-2. Behind each of its rounds, and before the first, a question of each of eight kinds, which goes on from the dialogue,
-   with the answer that is right. A model writes them; offline they are the knowledge's questions and set phrases.
-3. What is asked as effective must stand in the patient's information: an answer in other words is matched to the
-   nearest passage, and counted. What is asked as ineffective must not be known; offline that is looked up.
+1. A model writes a dialogue for each case; offline the rules play it.
+2. Before the first round and after each but the last, it writes a question of each of eight kinds with the right
+   answer; offline these are the knowledge's questions and set phrases.
+3. The answer to an effective question must be a passage of the patient's information: other words are matched to the
+   nearest passage, and counted. Offline, ineffective questions are checked to be about something unknown.
 
-The set has AIE's labelled layout, with the dialogue beside it (`dialogue`). Its labels are what the questions were
-written to be (`human_state`); people still have to look at them, as in the paper, and to reply themselves
-(`human_answer`).
+The set has AIE's labelled layout, and the dialogue (`dialogue`). Its labels (`human_state`) are the kinds the questions
+were written to be; people still have to check them, as in the paper, and to reply themselves (`human_answer`).
 """
 
 from __future__ import annotations
 
-import functools
+import itertools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +22,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
-from polyclinic.events import Role, Said, State
+from polyclinic.events import EFFECTIVE, Role, Said, State
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.language.language import Language
@@ -46,7 +45,6 @@ KINDS = tuple(state for state in State if state not in (State.OPENING, State.CON
 PROMPTS = Path(__file__).with_suffix(".md")
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
-_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 
 
 class WrittenRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +94,7 @@ def _built(case: Case, rounds: Sequence[WrittenRound], tests: Mapping[int, Mappi
     for length, asked in tests.items():
         for state, one in asked.items():
             answer, questions = one.answer, questions + 1
-            if state in _EFFECTIVE and not standing([answer], information):
+            if state in EFFECTIVE and not standing([answer], information):
                 answer, matched = nearest(answer, information), matched + 1
             test = {"question": one.question, "answer": answer, "human_answer": "", "human_state": str(state)}
             by_length[str(length)][str(state)] = test
@@ -147,15 +145,13 @@ async def build_by_rules(case: Case, knowledge: Knowledge, *, rounds: int = ROUN
             said.setdefault(event.turn, {})[event.who] = event.text
     # The doctor's last words, with which it ends, have no reply.
     written = [WrittenRound(turn[Role.DOCTOR], turn[Role.PATIENT]) for turn in said.values() if len(turn) > 1][:rounds]
-    further = _StockOfQuestions(case, knowledge, derive(seed, case.id, "dialogue"))
-    for number in range(len(written), rounds):
-        asked = further.questions()
+    further = _questions(case, knowledge, derive(seed, case.id, "dialogue"))
+    for number, asked in zip(range(len(written), rounds), further, strict=False):
         state = State.EFFECTIVE_INQUIRY if number % 2 else State.INEFFECTIVE_INQUIRY
         one = asked.get(state) or asked[State.AMBIGUOUS_INQUIRY]
         written.append(WrittenRound(one.question, one.answer))
-    asker = _StockOfQuestions(case, knowledge, derive(seed, case.id, "patient test"))
-    tests = {length: asker.questions() for length in range(len(written))}
-    return _built(case, written, tests)
+    tests = zip(range(len(written)), _questions(case, knowledge, derive(seed, case.id, "patient test")), strict=False)
+    return _built(case, written, dict(tests))
 
 
 class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,46 +163,31 @@ class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: dict[str, str]
 
 
-class _StockOfQuestions:
-    """Questions of each kind for one patient, none twice while there are others."""
-
-    def __init__(self, case: Case, knowledge: Knowledge, rng: random.Random) -> None:
-        language, person, history = case.presentation.language, case.presentation, case.record.history
-        lexicon, symptoms = lexicon_of(knowledge, language), knowledge.symptoms
-        read = lexicon.read_all([text for _, text in history.sections()])
-        told = {id: text for text in history.symptoms for id, has in lexicon.read(text).items() if has}
-        done = {finding.examination for finding in case.record.findings}
-        results = read_out(case.record.findings, language)
-        advised = {name: text for text in results for name in done if text.startswith(name)}
-        named = [one.name.get(language) for one in knowledge.examinations.values()]
-        undone = [name for name in named if name not in done]
-        unknown = [
-            one.question.get(language)
-            for id, one in symptoms.items()
-            if id not in read and one.possible(person.age, person.sex)
-        ]
-        say = _phrases()[language]
-        answers = say.answers
-        self._stocks: dict[State, list[tuple[str, str]]] = {
-            State.EFFECTIVE_INQUIRY: [(symptoms[id].question.get(language), text) for id, text in told.items()],
-            State.INEFFECTIVE_INQUIRY: [(text, answers["no"]) for text in unknown],
-            State.AMBIGUOUS_INQUIRY: [(text, answers["which question"]) for text in say.ambiguous_inquiry],
-            State.EFFECTIVE_ADVICE: [(rng.choice(say.advice).format(name), text) for name, text in advised.items()],
-            State.INEFFECTIVE_ADVICE: [(rng.choice(say.advice).format(name), answers["not done"]) for name in undone],
-            State.AMBIGUOUS_ADVICE: [(text, answers["which advice"]) for text in say.ambiguous_advice],
-            State.DEMAND: [(text, answers["online"]) for text in say.demand],
-            State.OTHER_TOPIC: [(text, answers["back"]) for text in say.other_topic],
-        }
-        for stock in self._stocks.values():
-            rng.shuffle(stock)
-        self._asked = 0
-
-    def questions(self) -> dict[State, WrittenTest]:
-        """Returns the next question of each kind that there is one of."""
-        place, self._asked = self._asked, self._asked + 1
-        return {state: WrittenTest(*stock[place % len(stock)]) for state, stock in self._stocks.items() if stock}
-
-
-@functools.cache
-def _phrases() -> dict[Language, _Phrases]:
-    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, _Phrases])
+def _questions(case: Case, knowledge: Knowledge, rng: random.Random) -> Iterator[dict[State, WrittenTest]]:
+    """Yields a question of each kind for one patient, without end, none twice while there are others."""
+    language, person, history = case.presentation.language, case.presentation, case.record.history
+    lexicon, symptoms = lexicon_of(knowledge, language), knowledge.symptoms
+    read = lexicon.read_all([text for _, text in history.sections()])
+    told = {id: text for text in history.symptoms for id, has in lexicon.read(text).items() if has}
+    done = {finding.examination for finding in case.record.findings}
+    results = read_out(case.record.findings, language)
+    advised = {name: text for text in results for name in done if text.startswith(name)}
+    named = [one.name.get(language) for one in knowledge.examinations.values()]
+    undone = [name for name in named if name not in done]
+    possible = [id for id, one in symptoms.items() if id not in read and one.possible(person.age, person.sex)]
+    phrases = read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, _Phrases])[language]
+    advice, answers = phrases.advice, phrases.answers
+    stocks: dict[State, list[tuple[str, str]]] = {
+        State.EFFECTIVE_INQUIRY: [(symptoms[id].question.get(language), text) for id, text in told.items()],
+        State.INEFFECTIVE_INQUIRY: [(symptoms[id].question.get(language), answers["no"]) for id in possible],
+        State.AMBIGUOUS_INQUIRY: [(text, answers["which question"]) for text in phrases.ambiguous_inquiry],
+        State.EFFECTIVE_ADVICE: [(rng.choice(advice).format(name), text) for name, text in advised.items()],
+        State.INEFFECTIVE_ADVICE: [(rng.choice(advice).format(name), answers["not done"]) for name in undone],
+        State.AMBIGUOUS_ADVICE: [(text, answers["which advice"]) for text in phrases.ambiguous_advice],
+        State.DEMAND: [(text, answers["online"]) for text in phrases.demand],
+        State.OTHER_TOPIC: [(text, answers["back"]) for text in phrases.other_topic],
+    }
+    for stock in stocks.values():
+        rng.shuffle(stock)
+    for place in itertools.count():
+        yield {state: WrittenTest(*stock[place % len(stock)]) for state, stock in stocks.items() if stock}

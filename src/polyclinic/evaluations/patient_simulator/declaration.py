@@ -1,4 +1,4 @@
-"""An evaluation of simulated patients: how well they understand what doctors say, on labelled or recorded turns."""
+"""An evaluation of simulated patients: how well they understand doctors, on labelled questions or recorded turns."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
+from rich.table import Table
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.evaluations.drawing import MeasurePanel, panels
@@ -37,10 +38,11 @@ from polyclinic.evaluations.patient_simulator.recorded import (
 )
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
+from polyclinic.models.ledger import KeptCall
 from polyclinic.protocols.papers import Settings
 from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
-from polyclinic.results.output import Output
 from polyclinic.run.options import FILE, BatchOption, CaseOptions, Patient
+from polyclinic.run.output import Output, short_names
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.figures import ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, mean_and_error, show_problems, table, table_of
@@ -55,7 +57,7 @@ RECORDED_MEASURES = [ItemMeasure(name=name, share=False) for name in (STATES, KI
 
 
 def labelled_rows(rows: Iterable[LabelledReply], patient: str, *, seed: int) -> Iterator[ItemRow]:
-    """Yields the means over each case's questions; those that no endpoint answered are outside."""
+    """Yields the means over each case's questions, without those that no endpoint answered."""
     for case, theirs in grouped(rows, lambda row: row.case).items():
         parts = defaultdict[str, list[float]](list)
         parts[STATES] = [100.0 * (row.state is row.question.state) for row in theirs if not row.failed]
@@ -66,19 +68,6 @@ def labelled_rows(rows: Iterable[LabelledReply], patient: str, *, seed: int) -> 
         values, weights = mean_of_parts(parts)
         end = "" if values else theirs[0].error
         yield ItemRow(item=case, values=values, weights=weights, model=patient, seed=seed, end=end)
-
-
-def case_asked(item: str) -> str:
-    """Returns the case of an item of a call: CASE/opening, or CASE/LENGTH/KIND."""
-    case, _, last = item.rpartition("/")
-    return case if last == OPENING else case.rpartition("/")[0]
-
-
-def dialogue_asked(item: str, sets: Mapping[str, str]) -> tuple[str, str]:
-    """Returns set and dialogue of an item of a call: FILE/DIALOGUE/TURN."""
-    dialogue = item.rpartition("/")[0]
-    file = next((file for file in sets if dialogue.startswith(f"{file}/")), "")
-    return sets.get(file, ""), dialogue.removeprefix(f"{file}/")
 
 
 def recorded_rows(
@@ -98,7 +87,7 @@ def recorded_rows(
 def recorded_output(
     result: RecordedResult, *, patient: str, left_out: Mapping[str, Sequence[LeftOut]], seed: int
 ) -> Output:
-    """Returns what a user gets of a patient's mind on recorded turns; records that are no dialogues by their file."""
+    """Returns the output of a patient on recorded turns; `left_out` has the records that are no dialogues by file."""
     missing = [{"file": file, **msgspec.to_builtins(one)} for file, theirs in left_out.items() for one in theirs]
     document = {
         "patient": patient,
@@ -114,6 +103,12 @@ def recorded_output(
 
     sets = dict(zip(result.by_file, short_names(list(result.by_file)), strict=True))
     failed = [row.error for row in result.rows if row.error]
+
+    def asked_for(call: KeptCall) -> tuple[str, str, str]:
+        dialogue = call.item.rpartition("/")[0]  # of FILE/DIALOGUE/TURN
+        file = next((file for file in sets if dialogue.startswith(f"{file}/")), "")
+        return patient, sets.get(file, ""), dialogue.removeprefix(f"{file}/")
+
     return Output(
         document=document,
         show=show,
@@ -123,21 +118,15 @@ def recorded_output(
         failures=f"the first: {failed[0]}" if failed else "",
         rows=[*recorded_rows(result.rows, patient, sets, seed=seed)],
         measures=RECORDED_MEASURES,
-        asked_for=lambda call: (patient, *dialogue_asked(call.item, sets)),
+        asked_for=asked_for,
     )
 
 
 def agreement_document(one: TurnAgreement) -> dict[str, Any]:
     """Returns the figures as a document: agreement, kind and constant in percent, the rest fractions."""
     states = {"n": one.states.n, "agreement": one.states.percent, "kappa": one.states.kappa, "constant": one.constant}
-    return {
-        "states": states,
-        "kind": one.kind,
-        "effective": one.effective,
-        "by_state": one.by_state,
-        "other_language": {"n": one.other_language.n, "agreement": one.other_language.percent},
-        "failed": one.failed,
-    }
+    other = {"n": one.other_language.n, "agreement": one.other_language.percent}
+    return msgspec.structs.asdict(one) | {"states": states, "other_language": other}
 
 
 def _show(screen: Console, result: RecordedResult, patient: str) -> None:
@@ -146,22 +135,35 @@ def _show(screen: Console, result: RecordedResult, patient: str) -> None:
     which = dict(zip(short_names(list(result.by_file)), result.by_file.values(), strict=True))
     rows = which if len(which) == 1 else {**which, "all": result.all}
     columns: dict[str, Callable[[tuple[str, TurnAgreement]], str]] = {
-        "states as recorded": lambda row: row[0],
-        "n": lambda row: str(row[1].states.n),
-        "agree": lambda row: number(row[1].states.percent, ".1f", " %"),
-        "95 % interval": lambda row: low_to_high(row[1].states.low, row[1].states.high, ".1f"),
-        "kappa": lambda row: number(row[1].states.kappa, ".3f"),
         "always the commonest": lambda row: number(row[1].constant, ".1f", " %"),
         "kind": lambda row: number(row[1].kind, ".1f", " %"),
         "effective: recall, precision": lambda row: _effective(row[1].effective),
         "another language: n, agree": lambda row: _other_language(row[1].other_language),
     }
-    screen.print(table_of(f"how {patient} takes recorded turns", rows.items(), columns))
+    screen.print(_agreements(f"how {patient} takes recorded turns", "states as recorded", rows, columns))
     screen.print()
     _show_confusion(screen, "turns in their case's language: recorded state by row", result.all.states)
     failed = result.all.failed
     told = f": {', '.join(f'{name} {n}' for name, n in failed.items())}" if failed else ""
     screen.print(f"\n{counted(sum(failed.values()), 'turn')} failed, outside all figures{told}")
+
+
+Agreed = TypeVar("Agreed", StateAgreement, TurnAgreement)
+
+
+def _agreements(
+    title: str, first: str, rows: Mapping[str, Agreed], more: Mapping[str, Callable[[tuple[str, Agreed]], str]]
+) -> Table:
+    """Returns a table of how far states agree, by the name of each row, with `more` columns."""
+    columns: dict[str, Callable[[tuple[str, Agreed]], str]] = {
+        first: lambda row: row[0],
+        "n": lambda row: str(row[1].states.n),
+        "agree": lambda row: number(row[1].states.percent, ".1f", " %"),
+        "95 % interval": lambda row: low_to_high(row[1].states.low, row[1].states.high, ".1f"),
+        "kappa": lambda row: number(row[1].states.kappa, ".3f"),
+        **more,
+    }
+    return table_of(title, rows.items(), columns)
 
 
 def _effective(one: Effective) -> str:
@@ -175,18 +177,8 @@ def _other_language(one: Agreement) -> str:
     )
 
 
-def short_names(files: Sequence[str]) -> list[str]:
-    """Returns names by which files are told apart: their last parts, as many as are needed, without the ending."""
-    paths = [Path(file).with_suffix("").parts for file in files]
-    for parts in range(1, max(map(len, paths), default=1) + 1):
-        names = ["/".join(path[-parts:]) for path in paths]
-        if len(set(names)) == len(names):
-            return names
-    return list(files)
-
-
 def figure_3a(result: SimulatorResult, *, patient: str) -> str:
-    """Returns the six metrics, a panel each: means as bars, and what they are at each length of the dialogue."""
+    """Returns the six metrics, a panel each: means as bars, and their lines over the length of the dialogue."""
     who = {patient: result.told, "people": result.people, "the set's own": result.recorded}
     drawn = [
         MeasurePanel(
@@ -205,15 +197,12 @@ def figure_3a(result: SimulatorResult, *, patient: str) -> str:
 
 
 def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Output:
-    """Returns what a user gets of the evaluation of a patient's mind."""
-    everything, effect = result.all_states, result.effect
+    """Returns the output of a patient on labelled questions."""
     document = {
         "patient": patient,
         "questions": len(result.rows),
-        "failed": everything.failed,
-        "states": everything.states,
-        "constant": everything.constant,
-        "effect": {"keys": EFFECT, "states": effect.states, "constant": effect.constant},
+        **msgspec.structs.asdict(result.all_states),
+        "effect": {"keys": EFFECT, "states": result.effect.states, "constant": result.effect.constant},
         "metrics": result.told.metrics,
         "human": result.people.metrics,
         "recorded": result.recorded.metrics,
@@ -233,6 +222,11 @@ def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Out
         ],
     }
     failed = [row.error for row in result.rows if row.failed]
+
+    def asked_for(call: KeptCall) -> tuple[str, str, str]:
+        case, _, last = call.item.rpartition("/")  # of CASE/opening, or CASE/LENGTH/KIND
+        return patient, "", case if last == OPENING else case.rpartition("/")[0]
+
     return Output(
         document=document,
         show=lambda screen: _show_tables(screen, result, patient),
@@ -244,22 +238,16 @@ def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Out
         written="Figure and summary: {}",
         rows=[*labelled_rows(result.rows, patient, seed=seed)],
         measures=LABELLED_MEASURES,
-        asked_for=lambda call: (patient, "", case_asked(call.item)),
+        asked_for=asked_for,
     )
 
 
 def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None:
     """Prints agreement, confusion, and the six metrics beside those of people."""
     which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
-    columns: dict[str, Callable[[tuple[str, StateAgreement]], str]] = {
-        "questions": lambda row: row[0],
-        "n": lambda row: str(row[1].states.n),
-        "agree": lambda row: number(row[1].states.percent, ".1f", " %"),
-        "95 % interval": lambda row: low_to_high(row[1].states.low, row[1].states.high, ".1f"),
-        "kappa": lambda row: number(row[1].states.kappa, ".3f"),
-        "a guess": lambda row: number(row[1].constant, ".1f", " %"),
-    }
-    screen.print(table_of("states that agree with people's labels", which.items(), columns))
+    title = "states that agree with people's labels"
+    guess = {"a guess": lambda row: number(row[1].constant, ".1f", " %")}
+    screen.print(_agreements(title, "questions", which, guess))
     screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")
     screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
     _show_confusion(screen, "label by row", result.all_states.states)
@@ -291,6 +279,9 @@ def _show_confusion(screen: Console, title: str, states: Agreement) -> None:
     screen.print(shown)
 
 
+Report = Callable[[Any], Output]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SimulatorOptions(BatchOption):
@@ -308,43 +299,34 @@ def plan(options: SimulatorOptions, setup: Setup[Settings]) -> Plan:
     """Reads labelled questions, or recorded dialogues."""
     if options.cases is not None and options.recorded:
         raise UserError("--cases and --recorded were both given; labelled questions and recorded turns are put apart")
+    patient = options.patient
     if options.cases is not None:
-        return _labelled(options.cases, options.patient, setup)
-    if options.recorded:
-        return _recorded(options.recorded, options.patient, setup)
-    raise UserError("nothing to put: give a labelled set, --cases FILE, or recorded dialogues, --recorded FILE...")
-
-
-def _labelled(file: Path, patient: str, setup: Setup[Settings]) -> Plan:
-    labelled = read_labelled(file)
+        plays, report = _labelled(options.cases, patient, setup.seed)
+    elif options.recorded:
+        plays, report = _recorded(options.recorded, patient, setup.seed)
+    else:
+        raise UserError("nothing to put: give a labelled set, --cases FILE, or recorded dialogues, --recorded FILE...")
 
     async def prepare(opened: Opened) -> Work:
-        plays = patient_simulator(labelled, seed=setup.seed)
-        return plays.by(
-            {patient: opened.minds["rules"]},
-            lambda result: simulator_output(result, patient=patient, seed=setup.seed),
-        )
+        return plays.by({patient: opened.minds["rules"]}, report)
 
-    return Plan(prepare=prepare, visits=CaseOptions(cases=str(file), patient=patient), in_person=False, doing="asking")
+    visits = CaseOptions(cases=str(options.cases or (options.recorded or [])[0]), patient=patient)
+    return Plan(prepare=prepare, visits=visits, in_person=False, doing="asking")
 
 
-def _recorded(files: list[Path], patient: str, setup: Setup[Settings]) -> Plan:
+def _labelled(file: Path, patient: str, seed: int) -> tuple[Work, Report]:
+    plays = patient_simulator(read_labelled(file), seed=seed)
+    return plays, lambda result: simulator_output(result, patient=patient, seed=seed)
+
+
+def _recorded(files: list[Path], patient: str, seed: int) -> tuple[Work, Report]:
     if len(set(files)) < len(files):
         twice = next(file for file in files if files.count(file) > 1)
         raise BadInput("the file is named twice; each is one doctor", path=twice)
     read = {str(file): read_recorded(file) for file in files}
     left_out = {file: one.left_out for file, one in read.items()}
-
-    async def prepare(opened: Opened) -> Work:
-        plays = recorded_turns([dialogue for one in read.values() for dialogue in one.dialogues])
-        return plays.by(
-            {patient: opened.minds["rules"]},
-            lambda result: recorded_output(result, patient=patient, left_out=left_out, seed=setup.seed),
-        )
-
-    return Plan(
-        prepare=prepare, visits=CaseOptions(cases=str(files[0]), patient=patient), in_person=False, doing="asking"
-    )
+    plays = recorded_turns([dialogue for one in read.values() for dialogue in one.dialogues])
+    return plays, lambda result: recorded_output(result, patient=patient, left_out=left_out, seed=seed)
 
 
 PATIENT_SIMULATOR: Evaluation[SimulatorOptions, Settings] = Evaluation(

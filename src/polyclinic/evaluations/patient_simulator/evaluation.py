@@ -5,9 +5,8 @@
     print(compare(rows).states.percent, summarise_replies(replies(rows)).metrics)
 
 The layout is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and `patient_test`: context
-length, then key (the kind of question that was meant), then the question, the label `human_state` and the answer that
-a person gave, `human_answer`. The dialogue before a question stands in `dialogue` (see `building`); the published set
-has none, so that each question is put right after the patient's opening.
+length, then key (the kind of question meant), then the question, its label `human_state` and a person's answer,
+`human_answer`. `dialogue` has the rounds before a question (see `building`); the published set has none.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.events import Role, Said, State
+from polyclinic.events import EFFECTIVE, Role, Said, State
 from polyclinic.files import NO_JSON, check_file, decode, split_place
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
@@ -39,6 +39,7 @@ from polyclinic.metrics.patient_replies import (
     summarise_replies,
 )
 from polyclinic.opened_files import read_at_once
+from polyclinic.players.language_model.saps import Saps
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.patient import Patient
@@ -52,40 +53,25 @@ OPENING = "opening"
 
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
 
-EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
-
 EFFECT = ("A-A-", "B-A-")
 """Beginnings of the keys, and of the states, where effective must be told from ineffective."""
 
 
 class LabelledQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A doctor's turn with its labels.
+    """A doctor's turn with its labels."""
 
-    Attributes:
-        key: the kind of turn that it was written to be.
-        turn: the context length at which it was put, from 0.
-        state: what people say it is.
-        answer: the answer that was written with the question; what a person replied where the set has none.
-        replied: what a person replied in the patient's place.
-        recorded: what the set's own simulator answered; "" where it did not.
-    """
-
-    key: str
-    turn: int
+    key: str  # the kind of turn that it was written to be
+    turn: int  # the context length at which it was put, from 0
     text: str
-    state: State
-    answer: str
-    replied: str = ""
-    recorded: str = ""
+    state: State  # what people say it is
+    answer: str  # written with the question; what a person replied where the set has none
+    replied: str = ""  # by a person in the patient's place
+    recorded: str = ""  # by the set's own simulator
     recorded_state: State | None = None
 
 
 class LabelledCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A patient and the labelled questions to it.
-
-    Attributes:
-        dialogue: rounds of what doctor and patient said; a question is put behind as many as its context is long.
-    """
+    """A patient and its labelled questions, each put after as many rounds of the dialogue as its context is long."""
 
     id: str
     record: Record
@@ -94,39 +80,28 @@ class LabelledCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LabelledReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a patient made of one question.
-
-    Attributes:
-        information: everything that the patient knows, as the set has it.
-        state: what the patient took the question to be; None where its mind tracks no states, or gave no answer.
-        reply: what it said; "" where it gave no answer.
-        error: the name of the failure; "" where there was none.
-        failed: the endpoint gave no answer at all: the question is outside all figures.
-    """
+    """What a patient made of one question."""
 
     case: str
     question: LabelledQuestion
     language: Language
-    information: str
-    state: State | None = None
+    information: str  # everything that the patient knows, as the set has it
+    state: State | None = None  # None where its mind tracks no states, or gave no answer
     reply: str = ""
-    error: str = ""
-    failed: bool = False
+    error: str = ""  # the name of the failure
+    failed: bool = False  # the endpoint gave no answer at all: the question is outside all figures
 
 
 class StateAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How the patient's states agree with the labels.
 
-    Attributes:
-        states: labels are the rows of its matrix; an answer that could not be used counts as disagreement.
-        constant: percent on which a guess agrees that knows from the key what kind of turn was meant, and takes every
-            specific one for the same, effective or ineffective, whichever is the more frequent; NaN without questions.
-        failed: questions that the endpoint did not answer; they are in neither.
+    `constant` is the percent on which a guess agrees that knows from the key what kind of turn was meant, and takes all
+    specific ones for effective, or all for ineffective, whichever is more frequent; NaN without questions.
     """
 
-    states: Agreement
+    states: Agreement  # labels by row; an answer that could not be used is a disagreement
     constant: float
-    failed: int
+    failed: int  # questions that the endpoint did not answer; they are in neither
 
 
 class InstanceCorrelation(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,20 +112,15 @@ class InstanceCorrelation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulatorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How a patient did, question by question: its states, and the six metrics of its replies.
-
-    `effect` is over the questions where effective must be told from ineffective. Beside what the patient `told` stands
-    what people replied to the same questions, and what the set's own simulator did. `like_people` is how far the
-    patient's score goes with a person's, question by question, by metric (Figure 3b).
-    """
+    """How a patient did, question by question: its states, and the six metrics of its replies."""
 
     rows: tuple[LabelledReply, ...]
     all_states: StateAgreement
-    effect: StateAgreement
+    effect: StateAgreement  # over the questions of `EFFECT`
     told: PatientSummary
-    people: PatientSummary
-    recorded: PatientSummary
-    like_people: dict[str, InstanceCorrelation] = {}
+    people: PatientSummary  # what people replied to the same questions
+    recorded: PatientSummary  # what the set's own simulator replied
+    like_people: dict[str, InstanceCorrelation] = {}  # by metric (Figure 3b)
 
 
 Reply = PatientTurn | PlayFailure
@@ -208,7 +178,7 @@ async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
             asked.observe(Said(seq=seq, turn=(seq + 1) // 2, who=who, to=to, text=text))
         try:
             replied = await asked.act(REPLY)
-            if replied.state is None and (tracker := minds.tracker(case.id)) is not None:
+            if replied.state is None and isinstance(tracker := minds.tracker(case.id), Saps):
                 # A plain model tracks nothing: its states are a tracker's, asked beside what it said.
                 replied = replace(replied, state=(await tracker.track(asked)).state)
         except PlayFailure as failure:
@@ -224,15 +194,24 @@ async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
 
 def beside_labels(case: LabelledCase, came: Sequence[Reply]) -> list[LabelledReply]:
     """Returns what came of the questions of a case, each beside its labels."""
-    rows = []
-    for question, one in zip(case.questions, came, strict=True):
-        language, information = case.record.presentation.language, case.record.history.present
-        row = LabelledReply(case=case.id, question=question, language=language, information=information)
-        if isinstance(one, PatientTurn):
-            rows.append(replace(row, state=one.state, reply=one.say))
-        else:
-            rows.append(replace(row, error=type(one).__name__, failed=isinstance(one, EndpointError)))
-    return rows
+    return [
+        LabelledReply(
+            case=case.id,
+            question=question,
+            language=case.record.presentation.language,
+            information=case.record.history.present,
+            failed=isinstance(one, EndpointError),
+            **outcome(one),
+        )
+        for question, one in zip(case.questions, came, strict=True)
+    ]
+
+
+def outcome(reply: Reply) -> dict[str, Any]:
+    """Returns the fields of a row that say what a patient made of a turn."""
+    if isinstance(reply, PatientTurn):
+        return {"state": reply.state, "reply": reply.say}
+    return {"error": type(reply).__name__}
 
 
 def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> StateAgreement:
@@ -252,10 +231,7 @@ def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> State
 
 
 def like_people(rows: Iterable[LabelledReply]) -> dict[str, InstanceCorrelation]:
-    """Correlates the patient's and people's scores of each question, by metric (aie-saps §2.3, Figure 3b).
-
-    Only questions to which both replied count, each for the metrics that speak of its state.
-    """
+    """Correlates the patient's and people's scores of each question that both replied to (aie-saps §2.3, Figure 3b)."""
     both = [row for row in rows if row.reply and row.question.replied]
     ours = [score_reply(reply) for reply in replies(both)]
     theirs = [score_reply(reply) for reply in replies(replace(row, reply=row.question.replied) for row in both)]
@@ -294,13 +270,13 @@ class _Test(msgspec.Struct):
     state_prediction: str | None = None
 
 
-class _Vignette(msgspec.Struct):
-    question: str
-
-
 class _RecordedRound(msgspec.Struct):
     doctor: str
     patient: str
+
+
+class _Vignette(msgspec.Struct):
+    question: str
 
 
 class _LabelledRecord(msgspec.Struct):

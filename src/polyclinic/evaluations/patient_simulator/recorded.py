@@ -1,13 +1,12 @@
-"""How a patient takes what recorded doctors said, beside the states that were recorded (aie-saps §4.2, §4.4.1).
+"""How a patient understands what recorded doctors said, compared with the recorded states (aie-saps §4.2, §4.4.1).
 
     dialogues = [d for path in paths for d in read_recorded(path).dialogues]
     result = await recorded_turns(dialogues).hold({"rules": Minds(patient="rules", knowledge=read_knowledge(), seed=1)})
     print(result.all.states.percent, result.all.kind)
 
-The layout is the one that AIE published its dialogues in: a JSON array of cases, each with its vignette
-(`raw_data.question`) and `history`, turns with `doctor`, `state` and `patient`. Every turn is put in its place: the
-patient has observed the recorded dialogue before it, so that only this turn is judged, whatever was made of others.
-Openings and conclusions are not put.
+The layout is AIE's published one: a JSON array of cases, each with its vignette (`raw_data.question`) and `history`,
+turns with `doctor`, `state` and `patient`. Each turn but openings and conclusions is put to a patient that has observed
+the recorded dialogue before it, so that earlier mistakes do not count.
 """
 
 from __future__ import annotations
@@ -25,78 +24,57 @@ from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.evaluations.patient_simulator.evaluation import EFFECTIVE, Reply
-from polyclinic.events import Role, Said, State
+from polyclinic.evaluations.patient_simulator.evaluation import Reply, outcome
+from polyclinic.events import ADVICE, EFFECTIVE, INEFFECTIVE, INQUIRY, Role, Said, State
 from polyclinic.frames import Tabular
 from polyclinic.language.language import language_of
 from polyclinic.metrics.dialogue import LeftOut, Turn, Unscorable, from_recorded
 from polyclinic.players.minds import Minds
-from polyclinic.players.player import REPLY, PatientTurn
+from polyclinic.players.player import REPLY
 from polyclinic.players.roles.patient import Patient
 from polyclinic.statistics.agreement import Agreement, agreement
 
 NOT_PUT = (State.OPENING, State.CONCLUSION)
 """Turns recorded as these are part of the dialogue, and are not judged."""
 
-_SPECIFIC = (*EFFECTIVE, State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
-
 
 class RecordedDialogue(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded dialogue with a patient, of whom `record` holds everything that is known.
-
-    Attributes:
-        file: where it was read; files stand for doctors.
-        put: which of the turns are put to the patient, as places in `turns`.
-    """
+    """A recorded dialogue with a patient; each file is one doctor."""
 
     file: str
     id: str
     record: Record
     turns: tuple[Turn, ...]
-    put: tuple[int, ...]
+    put: tuple[int, ...]  # the places of the turns that are put to the patient
 
 
 class RecordedFile(msgspec.Struct, frozen=True):
-    """The dialogues of a file, and what of its records is left out, with the reason."""
+    """The dialogues of a file, and the records that are left out, each with the reason."""
 
     dialogues: tuple[RecordedDialogue, ...]
     left_out: tuple[LeftOut, ...]
 
 
 class RecordedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn of a recorded doctor, and what a patient made of it.
-
-    Attributes:
-        number: which turn of the dialogue it is, from 0, the opening.
-        recorded: the state that was recorded.
-        other_language: the turn is in another language than the case.
-        state: what the patient took it to be; None where its mind tracks no states, or gave no answer.
-        error: the name of the failure; "" where there was none. A turn that failed is outside all figures.
-    """
+    """One turn of a recorded doctor, and what a patient made of it; a turn that failed is outside all figures."""
 
     file: str
     case: str
-    number: int
+    number: int  # the turn of the dialogue, from 0, the opening
     text: str
     recorded: State
-    other_language: bool
-    state: State | None = None
+    other_language: bool  # than the case's
+    state: State | None = None  # None where the patient's mind tracks no states, or gave no answer
     reply: str = ""
-    error: str = ""
+    error: str = ""  # the name of the failure
 
 
 class Effective(msgspec.Struct, frozen=True):
-    """How well effective turns are found; None where there is nothing to be a share of.
+    """How well effective turns are found; None where there is nothing to be a share of."""
 
-    Attributes:
-        n: turns recorded as effective.
-        recall: the share of them that the patient took for effective.
-        precision: the share recorded as effective, of the turns recorded as specific that it took for effective.
-    """
-
-    n: int
+    n: int  # turns recorded as effective
     recall: float | None
-    precision: float | None
+    precision: float | None  # among the turns recorded as specific that the patient took for effective
 
 
 class Recall(msgspec.Struct, frozen=True):
@@ -107,24 +85,15 @@ class Recall(msgspec.Struct, frozen=True):
 
 
 class TurnAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How a patient's states agree with the recorded ones, over turns in the language of their case.
+    """How a patient's states agree with the recorded ones, over turns in the language of their case."""
 
-    Attributes:
-        states: recorded states are the rows of its matrix.
-        constant: percent on which the guess agrees that always says the commonest recorded state.
-        kind: percent on which inquiry, advice or anything else are told apart as recorded.
-        by_state: of every recorded state.
-        other_language: over the turns in another language than their case.
-        failed: turns that brought no answer, by the name of the failure; they are in none of the figures.
-    """
-
-    states: Agreement
-    constant: float | None
-    kind: float | None
+    states: Agreement  # recorded states by row
+    constant: float | None  # percent on which a guess agrees that always says the commonest recorded state
+    kind: float | None  # percent on which inquiry, advice and anything else are distinguished as recorded
     effective: Effective
     by_state: dict[State, Recall]
-    other_language: Agreement
-    failed: dict[str, int]
+    other_language: Agreement  # over the turns in another language than their case
+    failed: dict[str, int]  # turns without an answer, by the name of the failure
 
 
 class RecordedResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -172,9 +141,6 @@ def read_recorded(path: str | Path) -> RecordedFile:
     return RecordedFile(tuple(dialogues), tuple(left_out))
 
 
-RecordedPlay = Play[RecordedDialogue, Minds, list[Reply], list[RecordedRow]]
-
-
 def recorded_turns(
     dialogues: Sequence[RecordedDialogue],
 ) -> Plays[RecordedDialogue, Minds, list[Reply], list[RecordedRow], RecordedResult]:
@@ -183,7 +149,9 @@ def recorded_turns(
     async def score(dialogue: RecordedDialogue, _: Minds, came: list[Reply]) -> list[RecordedRow]:
         return beside_recorded(dialogue, came)
 
-    async def summarise(plays: Mapping[str, Sequence[RecordedPlay]]) -> RecordedResult:
+    async def summarise(
+        plays: Mapping[str, Sequence[Play[RecordedDialogue, Minds, list[Reply], list[RecordedRow]]]],
+    ) -> RecordedResult:
         rows = tuple(row for theirs in plays.values() for play in theirs for row in play.scored)
         files = dict.fromkeys(row.file for row in rows)
         by_file = {file: compare_turns(row for row in rows if row.file == file) for file in files}
@@ -217,22 +185,18 @@ async def put_turns(dialogue: RecordedDialogue, minds: Minds) -> list[Reply]:
 
 def beside_recorded(dialogue: RecordedDialogue, came: Sequence[Reply]) -> list[RecordedRow]:
     """Returns what came of the turns of a dialogue, each beside the state that was recorded."""
-    rows, language = [], dialogue.record.presentation.language
-    for place, one in zip(dialogue.put, came, strict=True):
-        turn = dialogue.turns[place]
-        row = RecordedRow(
+    return [
+        RecordedRow(
             file=dialogue.file,
             case=dialogue.id,
             number=place,
-            text=turn.doctor,
+            text=(turn := dialogue.turns[place]).doctor,
             recorded=turn.state,
-            other_language=language_of([turn.doctor]) != language,
+            other_language=language_of([turn.doctor]) != dialogue.record.presentation.language,
+            **outcome(one),
         )
-        if isinstance(one, PatientTurn):
-            rows.append(msgspec.structs.replace(row, state=one.state, reply=one.say))
-        else:
-            rows.append(msgspec.structs.replace(row, error=type(one).__name__))
-    return rows
+        for place, one in zip(dialogue.put, came, strict=True)
+    ]
 
 
 def compare_turns(rows: Iterable[RecordedRow]) -> TurnAgreement:
@@ -244,7 +208,7 @@ def compare_turns(rows: Iterable[RecordedRow]) -> TurnAgreement:
     found = Counter(row.recorded for row in same if row.state is row.recorded)
     kinds = [kind_of(row.recorded) == kind_of(row.state) for row in same]
     effective = [row for row in same if row.recorded in EFFECTIVE]
-    taken = [row for row in same if row.state in EFFECTIVE and row.recorded in _SPECIFIC]
+    taken = [row for row in same if row.state in EFFECTIVE and row.recorded in (*EFFECTIVE, *INEFFECTIVE)]
     both = sum(row.state in EFFECTIVE for row in effective)
 
     def agree(some: Sequence[RecordedRow]) -> Agreement:
@@ -266,7 +230,7 @@ def compare_turns(rows: Iterable[RecordedRow]) -> TurnAgreement:
 
 
 def kind_of(state: State | None) -> Literal["inquiry", "advice", "other"] | None:
-    """Returns which of the three kinds a state is of; None if there is no state."""
+    """Returns the kind of a state; None without a state."""
     if state is None:
         return None
-    return "inquiry" if state.name.endswith("INQUIRY") else "advice" if state.name.endswith("ADVICE") else "other"
+    return "inquiry" if state in INQUIRY else "advice" if state in ADVICE else "other"

@@ -1,4 +1,4 @@
-"""Tree-of-Reasoning as an evaluation: whole records are put to methods, which choose the diagnoses that hold."""
+"""Tree-of-Reasoning as an evaluation: methods choose the diagnoses that a whole record shows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from polyclinic.evaluations.tor.evaluation import (
     records,
     with_ratings,
 )
-from polyclinic.evaluations.tor.inpatients import Inpatient, read_inpatients
+from polyclinic.evaluations.tor.inpatients import read_inpatients
 from polyclinic.evaluations.tor.tables import outcome_names, records_output
 from polyclinic.judging.explanations import read_ratings
 from polyclinic.judging.people import figures
@@ -45,7 +45,6 @@ from polyclinic.methods.table import ChosenMethod, choose
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
-from polyclinic.results.output import Output
 from polyclinic.retrieval.retriever import PASSAGES
 from polyclinic.run.case_files import note_share
 from polyclinic.run.options import (
@@ -61,6 +60,7 @@ from polyclinic.run.options import (
     Several,
     StrictSetting,
 )
+from polyclinic.run.output import Output
 from polyclinic.settings import setting
 from polyclinic.terminal.tables import counted
 
@@ -106,26 +106,32 @@ class TorOptions(BatchOption, ProtocolOption):
 def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
     """Reads records, marks and verdicts, and checks the methods against the protocol."""
     models = setup.run.config.models
-    rules = _followed(options)
-    for name in options.model or ():
-        check_judge(name, option="--model")
-    check_judge(options.judge)
-    chosen = choose(options.method or ["tree_of_reasoning"], options.settings or [])
-    _check_settings(chosen, options, models.temperature)
-    chosen = [_as_paper(one, rules) for one in chosen]
+    library = options.library
+    rules = follow(TorSettings, options.protocol)
+    if options.doctor is not None:
+        rules.check_mind("doctors", "--doctor", options.doctor, mind_kind(options.doctor))
+    if library.corpus is not None:
+        rules.check_value("--by", library.by, rules.settings.by)
+        rules.check_value("--passages", library.passages, rules.settings.passages)
+    chosen = _methods(options, rules, models.temperature)
     patients, share = read_inpatients(
         options.cases, read_knowledge(), layout=options.layout, limit=options.limit, strict=options.strict
     )
     note_share(share)
     setup.run.case_shares.append(share)
-    say(rules, here := _departures(rules, options, patients))
+    here: list[str] = []
+    if rules.side == "paper":
+        here.append(f"records ({rules.settings.records.paper}; here {len(patients)})")
+        if library.corpus is None:
+            here.append(f"nothing looked up ({', '.join(rules.settings.corpora.paper)}; here no --corpus)")
+        here += rules.changed
+    say(rules, here)
     minds = options.minds()
     called = outcome_names({mind: [one.label for one in chosen] for mind in minds})
     known = {(patient.id, name): None for patient in patients for name in called.values()}
     said = setup.verdicts(options.verdicts, lambda: {"explanations": known})
     people = read_ratings(options.ratings) if options.ratings is not None else {}
     check_ratings(people, {patient.id for patient in patients}, [one.label for one in chosen])
-    library = options.library
     about = {
         "cases": options.cases,
         "cases_sha256": hashlib.sha256(shipped_path(options.cases).read_bytes()).hexdigest(),
@@ -194,27 +200,6 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
     )
 
 
-def _followed(options: TorOptions) -> FollowedProtocol[TorSettings]:
-    """Returns the protocol, after a check of the doctors and of the retrieval settings."""
-    rules = follow(TorSettings, options.protocol)
-    if options.doctor is not None:
-        rules.check_mind("doctors", "--doctor", options.doctor, mind_kind(options.doctor))
-    if options.library.corpus is not None:
-        rules.check_value("--by", options.library.by, rules.settings.by)
-        rules.check_value("--passages", options.library.passages, rules.settings.passages)
-    return rules
-
-
-def _departures(rules: FollowedProtocol[TorSettings], options: TorOptions, patients: Sequence[Inpatient]) -> list[str]:
-    """Returns how a run that follows the paper departs from it, beside what always does."""
-    if rules.side == "ours":
-        return []
-    found = [f"records ({rules.settings.records.paper}; here {len(patients)})"]
-    if options.library.corpus is None:
-        found.append(f"nothing looked up ({', '.join(rules.settings.corpora.paper)}; here no --corpus)")
-    return found + rules.changed
-
-
 def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> ChosenMethod:
     """Returns Tree-of-Reasoning with the paper's settings where those are followed, and any other method as it is."""
     if chosen.name != "tree_of_reasoning":
@@ -226,8 +211,14 @@ def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> Cho
     return as_paper(chosen, {key: one for key, one in own.items() if key not in idle}, rules)
 
 
-def _check_settings(chosen: Sequence[ChosenMethod], options: TorOptions, temperature: float | None) -> None:
-    """Refuses settings that have no effect without a corpus, or if doctors by rules think."""
+def _methods(
+    options: TorOptions, rules: FollowedProtocol[TorSettings], temperature: float | None
+) -> list[ChosenMethod]:
+    """Returns the methods; refuses settings that have no effect without a corpus, or if doctors by rules think."""
+    for name in options.model or ():
+        check_judge(name, option="--model")
+    check_judge(options.judge)
+    chosen = choose(options.method or ["tree_of_reasoning"], options.settings or [])
     corpus, by_rules = options.library.corpus, options.doctor is not None
     of_models = {"tor.answer-tokens": options.answer_tokens, "--temperature": temperature, f"--corpus {corpus}": corpus}
     if by_rules and (idle := [name for name, value in of_models.items() if value is not None]):
@@ -239,6 +230,7 @@ def _check_settings(chosen: Sequence[ChosenMethod], options: TorOptions, tempera
         if given:
             needed = "--model in the place of --doctor" if given[0] in ("form", "top_p") else "--corpus NAME beside it"
             raise UserError(f"setting {one.name}.{given[0]} has no effect here; it needs {needed}, or leave it out")
+    return [_as_paper(one, rules) for one in chosen]
 
 
 TOR: Evaluation[TorOptions, TorSettings] = Evaluation(

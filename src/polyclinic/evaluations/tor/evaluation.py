@@ -1,12 +1,10 @@
-"""Methods on whole records, as Tree-of-Reasoning's Table 1: precision, recall, F1, and what bears the diagnoses.
+"""Methods on whole records, as Tree-of-Reasoning's Table 1: precision, recall, F1, and the evidence of the diagnoses.
 
-Records do not depend on one another and run at once. Shares are pooled over the options of all records, as in the
-paper; beside them stands the mean F1 of a record. A record that no endpoint answered is failed, and outside of
-everything; one that was answered without an answer that can be read (refused and cut off among them) is unreadable, and
-chooses nothing, which costs recall. A mistake of a user's own method is broken, and chooses nothing either.
+Records are independent and run at once. Shares are pooled over the options of all records, as in the paper; the mean F1
+of a record is reported, too. A record that no endpoint answered is failed, and outside of everything; an unreadable
+answer (a refusal or a cut-off one included) and a mistake of a user's own method choose nothing, which costs recall.
 
-Of a method that writes trees every piece of evidence is held against the record, whoever wrote it and when: what is not
-borne by it is unsupported, and an invention that was dropped again counts too.
+Every piece of evidence in a tree is compared with the record, including pieces that were dropped later.
 """
 
 from __future__ import annotations
@@ -40,20 +38,14 @@ RULES = "rules"
 
 
 class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
-    """One record and what a method made of it.
-
-    Attributes:
-        evidence: what the record says to each piece of evidence, by its text; empty where no tree was written.
-        rating: relevance and completeness; None without a judge.
-        references: what the method was shown with the question; what it looked up by itself stands in its outcome.
-    """
+    """One record and what a method made of it."""
 
     id: str
     key: frozenset[str]
     outcome: Outcome
-    evidence: dict[str, Support] = {}
+    evidence: dict[str, Support] = {}  # what the record says to each piece, by its text; empty without trees
     rating: Rating | None = None
-    references: tuple[ShownPassage, ...] = ()
+    references: tuple[ShownPassage, ...] = ()  # shown with the question; its own look-ups are in the outcome
 
     @property
     def failed(self) -> bool:
@@ -69,11 +61,6 @@ class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
     def unreadable(self) -> bool:
         """It was answered, and without an answer that can be read."""
         return not self.outcome.answers and not self.failed and not self.broken
-
-    @property
-    def unusable(self) -> int:
-        """How many replies could not be used, whether the record was answered in spite of them or not."""
-        return sum(call.unusable for call in self.outcome.trace)
 
     @property
     def f1(self) -> float:
@@ -93,46 +80,33 @@ class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
-    """How a method did on records.
-
-    Attributes:
-        precision, recall, f1: pooled over all options, in percent.
-        f1_of_a_record: mean over the records, in percent.
-        unsupported: share of the pieces of evidence that the record does not bear, in percent; None without trees.
-        relevance, completeness: from 0 to 5; None without a judge.
-        calls, round_trips: a record.
-        unusable: replies that the method could not use, a record; most methods go on without one.
-        n: records that an endpoint answered; the unreadable and the broken are among them, the failed are not.
-        judged: of those that were put to a judge or marked by people, how many have marks.
-        unjudged: by the name of the failure, how many a judge was asked about and has no marks of.
-    """
+    """How a method did on records; shares are percentages, and precision, recall and F1 pool all options."""
 
     name: str
     precision: Estimate
     recall: Estimate
     f1: Estimate
     f1_of_a_record: Estimate
-    unsupported: Estimate | None
-    relevance: Estimate | None
+    unsupported: Estimate | None  # pieces of evidence that the record does not bear; None without trees
+    relevance: Estimate | None  # from 0 to 5, like completeness; None without a judge
     completeness: Estimate | None
-    calls: float
+    calls: float  # a record, like round trips and unusable replies
     round_trips: float
     unusable: float
-    n: int
+    n: int  # records that an endpoint answered, unreadable and broken ones included
     unreadable: int
     broken: int
     failed: int
     judged: int
-    unjudged: dict[str, int]
+    unjudged: dict[str, int]  # explanations without marks of the judge, by the name of the failure
     chosen: tuple[RecordPlay, ...]
 
 
 class RecordsAndMinds(NamedTuple):
-    """What all methods of a mind are given: the patients, where something can be looked up, and what is drawn.
+    """What all methods of a mind are given.
 
-    `models` gives the model for each record by the method's label; `doctors` think if there is no model. With
-    `looking_up` every method is shown passages: one that looks things up by itself those that it asks for, and every
-    other those that fit the record, looked up once.
+    `models` returns the model for each record by the method's label; `doctors` think if there is no model. With
+    `looking_up` a method that does not look things up itself is shown passages that fit the record.
     """
 
     patients: Sequence[Inpatient]
@@ -156,7 +130,8 @@ class RecordEntrant(NamedTuple):
 Results = dict[str, dict[str, RecordScores]]
 """The scores of the methods, by mind and by label."""
 
-RecordPlays = Plays[Inpatient, RecordEntrant, tuple[Outcome, tuple[ShownPassage, ...]], RecordPlay, Results]
+Answer = tuple[Outcome, tuple[ShownPassage, ...]]
+RecordPlays = Plays[Inpatient, RecordEntrant, Answer, RecordPlay, Results]
 
 
 def entrants(given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, mind: str = "") -> list[RecordEntrant]:
@@ -191,15 +166,13 @@ def records(given: RecordsAndMinds) -> RecordPlays:
 
     look_up = looked_up_once(of_context)
 
-    async def play(patient: Inpatient, entrant: RecordEntrant) -> tuple[Outcome, tuple[ShownPassage, ...]]:
+    async def play(patient: Inpatient, entrant: RecordEntrant) -> Answer:
         question = await look_up(patient.question) if entrant.is_shown else patient.question
         return await entrant.put(question), question.references
 
-    async def score(
-        patient: Inpatient, _: RecordEntrant, played: tuple[Outcome, tuple[ShownPassage, ...]]
-    ) -> RecordPlay:
-        outcome, references = played
-        return msgspec.structs.replace(choose_marks(patient, outcome, given.knowledge), references=references)
+    async def score(patient: Inpatient, _: RecordEntrant, played: Answer) -> RecordPlay:
+        marked = choose_marks(patient, played[0], given.knowledge)
+        return msgspec.structs.replace(marked, references=played[1])
 
     async def summarise(plays: Mapping[str, Sequence[Play[Any, RecordEntrant, Any, RecordPlay]]]) -> Results:
         results: Results = {}
@@ -219,14 +192,6 @@ def records(given: RecordsAndMinds) -> RecordPlays:
     )
 
 
-async def run_on_records(
-    given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, advance: Callable[[], None] = lambda: None
-) -> dict[str, RecordScores]:
-    """Puts every record to every method, all at once; calls `advance` after each."""
-    players = {one.label: one for one in entrants(given, chosen)}
-    return (await records(given).hold(players, advance=advance))[""]
-
-
 def choose_marks(patient: Inpatient, outcome: Outcome, knowledge: Knowledge) -> RecordPlay:
     """Returns what a method made of a record beside what holds, its evidence looked up."""
     evidence = {}
@@ -243,9 +208,15 @@ def scores(name: str, chosen: Sequence[RecordPlay], *, seed: int = 0) -> RecordS
     answered = [one for one in chosen if not one.failed]
     borne = [one for one in answered if one.evidence]
     rated = [one.rating for one in answered if one.rating is not None]
-    relevance = [one.relevance for one in rated if one.relevance is not None]
-    completeness = [one.completeness for one in rated if one.completeness is not None]
     precision, recall, f1 = shares(answered, seed=seed)
+
+    def mean_mark(name: str) -> Estimate | None:
+        marks = [mark for one in rated if (mark := getattr(one, name)) is not None]
+        return estimate(marks, seed=seed) if marks else None
+
+    def a_record(numbers: Iterable[float]) -> float:
+        return fmean([*numbers] or [0])
+
     return RecordScores(
         name=name,
         precision=precision,
@@ -257,11 +228,11 @@ def scores(name: str, chosen: Sequence[RecordPlay], *, seed: int = 0) -> RecordS
         )
         if borne
         else None,
-        relevance=estimate(relevance, seed=seed) if relevance else None,
-        completeness=estimate(completeness, seed=seed) if completeness else None,
-        calls=fmean([one.outcome.calls for one in answered] or [0]),
-        round_trips=fmean([one.outcome.round_trips for one in answered] or [0]),
-        unusable=fmean([one.unusable for one in answered] or [0]),
+        relevance=mean_mark("relevance"),
+        completeness=mean_mark("completeness"),
+        calls=a_record(one.outcome.calls for one in answered),
+        round_trips=a_record(one.outcome.round_trips for one in answered),
+        unusable=a_record(sum(call.unusable for call in one.outcome.trace) for one in answered),
         n=len(answered),
         unreadable=sum(one.unreadable for one in answered),
         broken=sum(one.broken for one in answered),

@@ -20,8 +20,6 @@ from polyclinic.evidence_tree.sources import divide
 from polyclinic.evidence_tree.tree import same_words
 from polyclinic.knowledge.knowledge import Knowledge
 
-FEWEST = 2
-
 
 class Inpatient(NamedTuple):
     """A case, its question with the whole record as context, and the keys of the options that hold."""
@@ -42,7 +40,7 @@ class Inpatient(NamedTuple):
 
 
 def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
-    """Returns the cases as they are put to a method. Every method is shown the record in the same form."""
+    """Returns the cases as they are put to a method, each with its record in the same form."""
     made: list[Inpatient] = []
     seen: set[str] = set()
     for case in cases:
@@ -60,13 +58,6 @@ def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
     return made
 
 
-class ReadInpatients(NamedTuple):
-    """The inpatients of a file that can be used, and how many those are of all."""
-
-    inpatients: list[Inpatient]
-    share: CaseShare
-
-
 def read_inpatients(
     path: str | Path,
     knowledge: Knowledge,
@@ -74,19 +65,16 @@ def read_inpatients(
     layout: str | None = None,
     limit: int | None = None,
     strict: bool = False,
-) -> ReadInpatients:
-    """Reads a case file, and returns its cases, or the first so many, as `inpatients` does.
-
-    A record that is no case, or lacks what is asked of an inpatient, is left out; with `strict` it is an error.
-    """
+) -> tuple[list[Inpatient], CaseShare]:
+    """Reads the usable inpatients of a case file, at most `limit`, and their share; `strict` refuses other records."""
     cases, share = read_usable(path, layout=layout, strict=strict, needs=lambda case: _problem(case, knowledge))
-    return ReadInpatients(inpatients(cases[:limit], knowledge), share)
+    return inpatients(cases[:limit], knowledge), share
 
 
 def _problem(case: Case, knowledge: Knowledge) -> str:
     """Returns why a case cannot be put to anybody; "" where it can."""
     question, answers = case.question, case.truth.answers
-    if question is None or len(question.options) < FEWEST:
+    if question is None or len(question.options) < 2:
         number = 0 if question is None else len(question.options)
         return f"{number} options; two or more are needed (Options: 'A. ..., B. ...')"
     if twice := _twice([same_words(text) for text in question.options.values()]):

@@ -1,4 +1,4 @@
-"""What methods made of records, as tables, as a document, and as files."""
+"""Results of methods on records, as tables, as a document, and as files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -24,9 +23,9 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output, safe_name
+from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.statistics.uncertainty import Estimate, paired_difference
-from polyclinic.terminal.figures import ShownFigure, number
+from polyclinic.terminal.figures import number, part_of
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import chart, few_line, interval, table_of
 
@@ -79,25 +78,19 @@ def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tup
     return compare_pairs(values, pairs, partial(paired_difference, seed=seed))
 
 
+def _estimates(result: RecordScores) -> dict[str, Estimate]:
+    return {name: one for name in ESTIMATES if (one := getattr(result, name)) is not None}
+
+
 def method_document(result: RecordScores) -> dict[str, Any]:
     """Returns what `--json` prints of a method: shares in percent, the rest a record, marks from 0 to 5.
 
     The number of broken records is there if the method is the user's, the number of judged ones if there was a judge.
     """
-    estimates: dict[str, Estimate | None] = {name: getattr(result, name) for name in ESTIMATES}
     names = ["calls", "round_trips", "unusable", "n", "failed", "unreadable", *(["broken"] if result.broken else [])]
     names += ["judged", "unjudged"] if result.judged or result.unjudged else []
-    means = {name: _mean(one) for name, one in estimates.items()}
-    return means | {name: getattr(result, name) for name in names}
-
-
-def _intervals(result: RecordScores) -> dict[str, Any]:
-    found = {name: getattr(result, name) for name in ESTIMATES}
-    return {name: [one.low, one.high] for name, one in found.items() if one is not None}
-
-
-def _mean(estimate: Estimate | None) -> float | None:
-    return None if estimate is None else estimate.mean
+    means = {name: one.mean for name, one in _estimates(result).items()}
+    return dict.fromkeys(ESTIMATES) | means | {name: getattr(result, name) for name in names}
 
 
 def records_document(
@@ -105,19 +98,16 @@ def records_document(
     about: Mapping[str, Any] | None = None,
     against: Mapping[str, Sequence[Against]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Returns the document of one model, or of several under `models`; what the run was of stands under `run`.
-
-    How the methods compare, `against` one another by the model's name, stands under `comparisons`.
-    """
-    documents = [
-        {
-            "model": model,
-            "methods": {name: method_document(one) for name, one in methods.items()},
-            "intervals": {name: _intervals(one) for name, one in methods.items()},
-            **({"comparisons": against[model]} if against.get(model) else {}),
-        }
-        for model, methods in results.items()
-    ]
+    """Returns the document of one model, or of several under `models`, with its comparisons and the run."""
+    documents = []
+    for model, methods in results.items():
+        one: dict[str, Any] = {"model": model, "methods": {}, "intervals": {}}
+        for name, result in methods.items():
+            one["methods"][name] = method_document(result)
+            one["intervals"][name] = {key: [mean.low, mean.high] for key, mean in _estimates(result).items()}
+        if against.get(model):
+            one["comparisons"] = against[model]
+        documents.append(one)
     run = {} if about is None else {"run": dict(about)}
     return {**(documents[0] if len(documents) == 1 else {"models": documents}), **run}
 
@@ -142,10 +132,7 @@ def records_output(
     people: Mapping[str, PeopleFigures] = MappingProxyType({}),
     seed: int = 0,
 ) -> Output:
-    """Returns the output: document, tables, and of each method its outcomes and, if it met, its meetings.
-
-    `people` are their mean marks of explanations by the name of the outcomes; the seed is that of the comparisons.
-    """
+    """Returns the output: document, tables, and of each method its outcomes and, if it met, its meetings."""
     called = outcome_names(results)
     against = {model: compare_on_records(methods.values(), seed=seed) for model, methods in results.items()}
     every = [(model, name, one) for model, methods in results.items() for name, one in methods.items()]
@@ -164,8 +151,12 @@ def records_output(
                 screen.print()
             if model in withheld:
                 show_withheld(screen, withheld[model])
-        if len(results) > 1:
-            _show_models(screen, results)
+        if len(results) > 1:  # the paper's Figure 4
+            for name in dict.fromkeys(name for methods in results.values() for name in methods):
+                screen.print(f"F1 of {plain(name)}", style="bold")
+                rows = [(plain(model), methods[name].f1) for model, methods in results.items() if name in methods]
+                screen.print(chart(rows))
+                screen.print()
         show_figures(screen, people)
 
     files: dict[str, Iterable[str]] = {}
@@ -173,7 +164,7 @@ def records_output(
     for model, methods in results.items():
         for name, result in methods.items():
             safe = called[model, name]
-            files[f"{safe}.jsonl"] = map(_line, result.chosen)
+            files[f"{safe}.jsonl"] = map(json_line, result.chosen)
             if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
                 others = {other: one for other, one in methods.items() if other != name}
                 files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
@@ -199,10 +190,6 @@ def records_output(
     )
 
 
-def _line(one: object) -> str:
-    return msgspec.json.encode(one, order="deterministic").decode() + "\n"
-
-
 def _meetings(
     name: str, result: RecordScores, others: Mapping[str, RecordScores], cases: Mapping[str, Inpatient]
 ) -> Iterator[str]:
@@ -219,7 +206,7 @@ def _meetings(
                 log=one.outcome.log,
                 chose=chose,
             )
-            yield _line(meeting)
+            yield json_line(meeting)
 
 
 def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) -> None:
@@ -232,10 +219,10 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) ->
         "F1 %": lambda one: number(one.f1.mean, ".2f"),
         "95 % interval": lambda one: interval(one.f1, ".1f"),
         "F1 a record": lambda one: number(one.f1_of_a_record.mean, ".1f"),
-        "unsupp. %": lambda one: number(_mean(one.unsupported), ".1f"),
-        "relev.": lambda one: number(_mean(one.relevance), ".2f"),
-        "compl.": lambda one: number(_mean(one.completeness), ".2f"),
-        "judged": lambda one: _judged(one.judged, one.judged + sum(one.unjudged.values())),
+        "unsupp. %": lambda one: _mean(one.unsupported, ".1f"),
+        "relev.": lambda one: _mean(one.relevance, ".2f"),
+        "compl.": lambda one: _mean(one.completeness, ".2f"),
+        "judged": lambda one: part_of(one.judged, one.judged + sum(one.unjudged.values())),
         "calls": lambda one: number(one.calls, ".1f"),
         "trips": lambda one: number(one.round_trips, ".1f"),
         "unusable": lambda one: number(one.unusable, ".1f"),
@@ -265,15 +252,15 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) ->
     screen.print()
 
 
+def _mean(estimate: Estimate | None, form: str) -> str:
+    return number(None if estimate is None else estimate.mean, form)
+
+
 _COLUMNS = """\
 P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record);
 unsupp.: pieces of evidence, in all trees that were written, that the record does not bear; calls, trips
 (calls in a row): a record; unread.: answered, and without an answer that can be read: in n, chooses nothing;
 failed: no endpoint answered, outside of everything."""
-
-
-def _judged(judged: int, asked: int) -> str:
-    return ShownFigure(f"{judged} of {asked}", {"": judged, "of": asked})
 
 
 def _failures(results: Iterable[RecordScores]) -> str:
@@ -284,12 +271,3 @@ def _failures(results: Iterable[RecordScores]) -> str:
         raised = (call.error for call in outcome.trace if call.error and call.problem == outcome.problem)
         kinds.setdefault(next(raised, PlayFailure.__name__), []).append(outcome.problem)
     return "; ".join(f"{len(problems)} {kind} ({problems[0]})" for kind, problems in kinds.items())
-
-
-def _show_models(screen: Console, results: Results) -> None:
-    """Prints F1 of each method by model, as the paper's Figure 4."""
-    for name in dict.fromkeys(name for methods in results.values() for name in methods):
-        screen.print(f"F1 of {plain(name)}", style="bold")
-        rows = [(plain(model), methods[name].f1) for model, methods in results.items() if name in methods]
-        screen.print(chart(rows))
-        screen.print()

@@ -1,15 +1,13 @@
-"""What withholding one doctor's data costs: F1 in the diseases that those data show, with the data and without.
+"""The cost of withholding one doctor's data: F1 in the diseases that those data show, with and without the data.
 
-Tree-of-Reasoning's Table 2 hands the data of a doctor who is left out over to the outpatient doctor; here they are
-withheld, which shows what the data themselves are worth.
+Tree-of-Reasoning's Table 2 gives the data of a doctor who is left out to the outpatient doctor; here they are withheld.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
 from rich.console import Console
 
 from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, shares
@@ -22,25 +20,15 @@ from polyclinic.statistics.uncertainty import Difference, Estimate, holm, paired
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.tables import DETECTABLE, difference_cells, table
 
-OTHERS: tuple[Kind, ...] = KINDS[1:]
-"""The kinds of data that doctors other than the outpatient doctor have."""
 
-
-class Shows(msgspec.Struct, frozen=True, kw_only=True):
-    """What withholding one doctor's data costs in the diseases that those data show.
-
-    Attributes:
-        kind: whose data.
-        diseases: options of such diseases, over all records.
-        f1, without: of the whole team, and without the data, in percent.
-        difference: of a record's F1 among such diseases, without less with, paired; of records that have such options.
-    """
+class Shows(NamedTuple):
+    """What withholding one doctor's data costs in the diseases that those data show."""
 
     kind: Kind
-    diseases: int
-    f1: Estimate
-    without: Estimate
-    difference: Difference
+    f1: Estimate  # of the whole team, in percent
+    without: Estimate  # of the team without the data
+    difference: Difference  # of a record's F1, without less with, paired; of records with options of such diseases
+    p_holm: float | None = None
 
 
 def shown_by(
@@ -51,7 +39,7 @@ def shown_by(
     *,
     seed: int = 0,
 ) -> list[Shows]:
-    """Returns for each kind of data what it costs to withhold it, if both methods are among the results by label."""
+    """Returns for each kind of data the cost of withholding it, if both methods are among the results by label."""
     by_settings = {(one.name, str(one.settings)): one.label for one in chosen if one.label in results}
     found = []
     for less in chosen:
@@ -70,15 +58,11 @@ def shown_by(
             if one.id in others and keys[one.id] & (one.key | one.outcome.answers | others[one.id].outcome.answers)
         ]
         before, after = ([_f1(pair[side], keys) for pair in pairs] for side in (0, 1))
-        shows = Shows(
-            kind=kinds[0],
-            diseases=sum(map(len, keys.values())),
-            f1=shares(full, among=keys, seed=seed)[2],
-            without=shares(without, among=keys, seed=seed)[2],
-            difference=paired_difference(after, before, seed=seed),
-        )
-        found.append(shows)
-    return sorted(found, key=lambda one: OTHERS.index(one.kind))
+        whole, less_of = (shares(some, among=keys, seed=seed)[2] for some in (full, without))
+        found.append(Shows(kinds[0], whole, less_of, paired_difference(after, before, seed=seed)))
+    found.sort(key=lambda one: KINDS.index(one.kind))
+    corrected = holm([one.difference.p for one in found])
+    return [one._replace(p_holm=p) for one, p in zip(found, corrected, strict=True)]
 
 
 def _f1(one: RecordPlay, among: Mapping[str, frozenset[str]]) -> float:
@@ -88,8 +72,7 @@ def _f1(one: RecordPlay, among: Mapping[str, frozenset[str]]) -> float:
 
 
 def withheld_document(shown: Sequence[Shows]) -> dict[str, Any]:
-    """Returns what `--json` prints of the kinds of data, by kind; p values are corrected after Holm."""
-    corrected = holm([one.difference.p for one in shown])
+    """Returns what `--json` prints of the kinds of data, by kind."""
     return {
         one.kind: {
             "f1": one.f1.mean,
@@ -97,10 +80,10 @@ def withheld_document(shown: Sequence[Shows]) -> dict[str, Any]:
             "difference": one.difference.mean,
             "interval": [one.difference.low, one.difference.high],
             "p": one.difference.p,
-            "p_holm": p_holm,
+            "p_holm": one.p_holm,
             "n": one.difference.n,
         }
-        for one, p_holm in zip(shown, corrected, strict=True)
+        for one in shown
     }
 
 
@@ -108,8 +91,8 @@ def show_withheld(screen: Console, shown: Sequence[Shows]) -> None:
     """Prints F1 in the diseases that each kind of data shows, with the data and without."""
     columns = ("data withheld", "F1 % with", "without", "a record", "95 % interval", "p", "p (Holm)", "n", "detectable")
     costs = table("F1 in the diseases that the data show", columns)
-    for one, p_holm in zip(shown, holm([one.difference.p for one in shown]), strict=True):
-        cells = difference_cells(one.difference, p_holm, "+.1f")
+    for one in shown:
+        cells = difference_cells(one.difference, one.p_holm, "+.1f")
         costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
     screen.print(costs)
     told = f"a record: mean difference of its F1 in those diseases; p: sign-flip test; {DETECTABLE}"

@@ -172,7 +172,7 @@ class Clinic:
 
     async def _computed(self, request: EpisodeRequest) -> Episode:
         ledger = Ledger(wanted=request.wanted)
-        going = _EpisodeUnderWay(self, request, self.minds.on(ledger))
+        going = _EpisodeUnderWay(self, request, self.minds.having(ledger=ledger))
         try:
             await going.run()
         except EpisodeStopped as stopped:
@@ -203,7 +203,7 @@ class _EpisodeUnderWay:
 
     def __init__(self, clinic: Clinic, request: EpisodeRequest, minds: Minds) -> None:
         self._clinic, self._request = clinic, request
-        self._minds = minds.reading(request.memory)
+        self._minds = minds.having(version=request.memory)
         self._knowledge, self._setup = clinic.knowledge, clinic.setup
         self._case: Case = request.case
         self._language: Language = request.case.presentation.language

@@ -16,7 +16,7 @@ import msgspec
 from polyclinic.hospital.record import figures
 from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances, Treated
-from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary, Series, Span, Stay, Work, proportion_of
+from polyclinic.hospital.record.figures import Figures, Span, Stay, proportion_of
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, Happening, What
 from polyclinic.hospital.record.world import Doing, World
 
@@ -154,7 +154,7 @@ class Account:
             return f"resident {happening.who}: {failed.error}: {failed.problem}"
         return ""
 
-    def summary(self) -> RunSummary:
+    def summary(self) -> Figures:
         """Returns what the log says so far, over all of it."""
         since = self._since
         rows = self.visits.rows(since)
@@ -170,53 +170,54 @@ class Account:
         outcomes = Counter(what.outcome for what in followed)
         worse = [what.cause for what in followed if what.outcome is FollowUpOutcome.WORSE and what.cause is not None]
         first_beds = Counter(stay.care for stay in self._stays if stay.first and stay.since >= since)
-        return RunSummary(
-            fell_ill=self._counts[events.FellIll],
-            counted=window,
-            arrived=len(rows),
-            came_again=sum(row.turned_away is not None and row.turned_away >= since for row in rows),
-            seen=len(ends[SEEN]),
-            admitted=dict(first_beds.most_common()),
-            operated=self._counts[events.Operated],
-            died=len(deaths),
-            died_inside=len(ends[DIED]),
-            died_by_cause=figures.by_cause(what.cause for what in deaths),
-            died_by_disease=dict(sorted(Counter(what.disease for what in deaths).items())),
-            worse_by_cause=figures.by_cause([*(what.cause for what in self._all(events.Worsened)), *worse]),
-            beds=figures.occupancy(self._stays, window),
-            left=dict(sorted(Counter(row.reason for row in ends[LEFT]).items())),
-            failed=dict(sorted(Counter(row.reason for row in ends[FAILED]).items())),
-            inside=len(ends[""]),
-            referred=self._counts[events.Referred],
-            taken_over=sum(call.taken_over for call in calls),
-            follow_ups={
+        return {
+            "fell_ill": self._counts[events.FellIll],
+            "counted": window,  # seconds, in which work and beds are counted
+            "arrived": len(rows),  # sum of `seen`, `left`, `failed`, `died_inside` and `inside`
+            "came_again": sum(row.turned_away is not None and row.turned_away >= since for row in rows),
+            "seen": len(ends[SEEN]),
+            "admitted": dict(first_beds.most_common()),  # once a stay, by kind of the first area
+            "operated": self._counts[events.Operated],
+            "died": len(deaths),  # everywhere
+            "died_inside": len(ends[DIED]),
+            "died_by_cause": figures.by_cause(what.cause for what in deaths),
+            "died_by_disease": dict(sorted(Counter(what.disease for what in deaths).items())),
+            "worse_by_cause": figures.by_cause([*(what.cause for what in self._all(events.Worsened)), *worse]),
+            "beds": figures.occupancy(self._stays, window),
+            "left": dict(sorted(Counter(row.reason for row in ends[LEFT]).items())),
+            "failed": dict(sorted(Counter(row.reason for row in ends[FAILED]).items())),
+            "inside": len(ends[""]),  # at the end of the log
+            "referred": self._counts[events.Referred],
+            "taken_over": sum(call.taken_over for call in calls),  # by another doctor than the expected one
+            "follow_ups": {
                 **{outcome.value: outcomes[outcome] for outcome in FollowUpOutcome},
                 **Counter(f"failed: {what.error}" for what in self._all(events.FollowUpFailed)),
             },
-            waits=figures.waits_by_queue(call for call in calls if call.first),
-            area_waits=figures.waits_by_queue(call for call in calls if not call.of_department),
-            work={who: self._work_of(who, called[who], window) for who in sorted({*self._work, *self.world.duty})},
-            triage=proportion_of(row.right_department for row in rows),
-            acuity=proportion_of(row.judged_right for row in rows),
-            over_triage=proportion_of(given < right for given, right in judged),
-            under_triage=proportion_of(given > right for given, right in judged),
-            levels=figures.agreement(levels),
-            level_waits=figures.level_waits(rows),
-            worse_waiting=sum(row.worse_waiting for row in rows),
-            triaged_again=sum(row.triaged_again for row in rows),
-            examination=proportion_of(row.right_examination for row in rows),
-            diagnosis=proportion_of(row.right_diagnosis for row in rows),
-            treatment=proportion_of(row.right_treatment for row in rows),
-        )
+            "waits": figures.waits_by_queue(call for call in calls if call.first),
+            "area_waits": figures.waits_by_queue(call for call in calls if not call.of_department),
+            "work": {who: self._work_of(who, called[who], window) for who in sorted({*self._work, *self.world.duty})},
+            "triage": proportion_of(row.right_department for row in rows),
+            "acuity": proportion_of(row.judged_right for row in rows),
+            "over_triage": proportion_of(given < right for given, right in judged),
+            "under_triage": proportion_of(given > right for given, right in judged),
+            "levels": figures.agreement(levels),
+            "level_waits": figures.level_waits(rows),
+            "worse_waiting": sum(row.worse_waiting for row in rows),
+            "triaged_again": sum(row.triaged_again for row in rows),
+            "examination": proportion_of(row.right_examination for row in rows),
+            "diagnosis": proportion_of(row.right_diagnosis for row in rows),
+            "treatment": proportion_of(row.right_treatment for row in rows),
+        }
 
-    def _work_of(self, who: str, called: int, window: Span) -> Work:
+    def _work_of(self, who: str, called: int, window: Span) -> Figures:
+        """Returns the seconds in a window at work (overtime included) and with patients, and the calls."""
         worked, duty, now = self._work[who], self.world.duty.get(who), self.world.t
         shifts = worked.shifts if duty is None else [*worked.shifts, (duty.since, window[1])]
         busy = [*worked.busy, (worked.since, now)] if worked.serves else worked.busy
         at_work, with_patients = figures.overlap(shifts, window), figures.overlap(busy, (window[0], now))
-        return Work(at_work=at_work, busy=with_patients, called=called)
+        return {"at_work": at_work, "busy": with_patients, "called": called}
 
-    def series(self) -> Series:
+    def series(self) -> Figures:
         """Returns what the log says so far, by day, hour and department."""
         since = self._since
         rows = self.visits.rows(since)
@@ -224,25 +225,25 @@ class Account:
         told = [row for row in rows if row.right_diagnosis is not None]
         acuity = Counter((row.right_acuity, row.acuity) for row in rows)
         outcomes = Counter((one.treated, one.outcome) for one in self.visits.outcomes if one.since >= since)
-        return Series(
-            days=figures.days_of(rows, self.begin // DAY),
-            hours=figures.hours_of((t, counts) for t, counts in self._hours if t >= since and t // DAY <= served),
-            diagnosis={
+        return {
+            "days": figures.days_of(rows, self.begin // DAY),
+            "hours": figures.hours_of((t, counts) for t, counts in self._hours if t >= since and t // DAY <= served),
+            "diagnosis": {
                 name: proportion_of(row.right_diagnosis for row in part)
                 for name, part in figures.grouped(told, lambda row: row.diagnosed_by).items()
             },
-            acuity={right.value: {given.value: acuity[right, given] for given in Acuity} for right in Acuity},
-            outcomes={
+            "acuity": {right.value: {given.value: acuity[right, given] for given in Acuity} for right in Acuity},
+            "outcomes": {
                 treated.value: {outcome.value: outcomes[treated, outcome] for outcome in FollowUpOutcome}
                 for treated in Treated
             },
-        )
+        }
 
-    def groups(self) -> Groups:
+    def groups(self) -> Figures:
         """Returns what the log says so far by disease, department, acuity, level and hour."""
         return figures.groups_of(self.visits.rows(self.begin))
 
-    def learnt(self) -> Learnt:
+    def learnt(self) -> Figures:
         """Returns what the doctors learnt so far, also while the hospital warmed up."""
         return figures.learnt_of(self.visits.rows(), self._kept[events.MemoriesPublished])
 

@@ -15,25 +15,12 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from polyclinic import __version__
 from polyclinic.errors import MissingExtra
 from polyclinic.hospital.record import tables
 from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.attendances import Treated
-from polyclinic.hospital.record.figures import (
-    Day,
-    Groups,
-    Hour,
-    Learnt,
-    Proportion,
-    RunSummary,
-    Series,
-    Waits,
-    Work,
-    proportion,
-)
+from polyclinic.hospital.record.figures import Figures, proportion
 from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.tables import RunTable, named
@@ -117,14 +104,14 @@ class _Page:
         self.parts.append(f"<figure><h3>{escape(title)}</h3>{svg}<figcaption>{caption}</figcaption></figure>")
 
 
-def _arrivals(page: _Page, days: Sequence[Day]) -> None:
+def _arrivals(page: _Page, days: Sequence[Figures]) -> None:
     rows = _weeks(days) if len(days) > _MANY_DAYS else [[day] for day in days]
 
     def mean(name: str) -> list[float]:
-        return [sum(getattr(day, name) for day in row) / len(row) for row in rows]
+        return [sum(day[name] for day in row) / len(row) for row in rows]
 
     with page.picture("Visits over time", "Bars: by the day on which they ended; dots: arrivals.") as axes:
-        x = [row[0].day + (len(row) - 1) / 2 for row in rows]
+        x = [row[0]["day"] + (len(row) - 1) / 2 for row in rows]
         bars = partial(axes.bar, x, width=[0.8 * len(row) for row in rows])
         _stack(bars, "bottom", [
             ("treated", BLUE, "", mean("seen")),
@@ -137,30 +124,30 @@ def _arrivals(page: _Page, days: Sequence[Day]) -> None:
         _legend(axes, columns=4)
 
 
-def _census(page: _Page, hours: Sequence[Hour]) -> None:
+def _census(page: _Page, hours: Sequence[Figures]) -> None:
     says = "At each full hour, mean over the days on which somebody was there."
     with page.picture("People in the hospital by hour of the day", says) as axes:
-        x = [hour.hour for hour in hours]
+        x = [hour["hour"] for hour in hours]
         _stack(partial(axes.bar, x, width=0.8), "bottom", [
-            ("waiting", ORANGE, "///", [hour.waiting for hour in hours]),
-            ("with staff", BLUE, "", [hour.served for hour in hours]),
-            ("on the way inside", SKY, "\\\\\\", [hour.other for hour in hours]),
-            ("in a bed", GREEN, "..", [hour.lying for hour in hours]),
+            ("waiting", ORANGE, "///", [hour["waiting"] for hour in hours]),
+            ("with staff", BLUE, "", [hour["served"] for hour in hours]),
+            ("on the way inside", SKY, "\\\\\\", [hour["other"] for hour in hours]),
+            ("in a bed", GREEN, "..", [hour["lying"] for hour in hours]),
         ])  # fmt: skip
-        most = [hour.most or math.nan for hour in hours]
+        most = [hour["most"] or math.nan for hour in hours]
         axes.plot(x, most, "_", color="black", markersize=11, label="most on any day")
         axes.set(xlabel="hour of the day", ylabel="people, mean over days", xticks=range(0, 24, 2))
         _legend(axes, columns=5)
 
 
-def _waits(page: _Page, waits: Mapping[str, Waits]) -> None:
-    names = sorted(waits, key=lambda name: waits[name].median)
+def _waits(page: _Page, waits: Mapping[str, Figures]) -> None:
+    names = sorted(waits, key=lambda name: waits[name]["median"])
     says, rows = (
         "For the first talk with a doctor; in brackets: calls.",
-        [f"{name} ({waits[name].n})" for name in names],
+        [f"{name} ({waits[name]['n']})" for name in names],
     )
     with page.picture("Waiting times by department", says, rows=rows) as axes:
-        medians, p90 = ([getattr(waits[name], part) / 60 for name in names] for part in ("median", "p90"))
+        medians, p90 = ([waits[name][part] / 60 for name in names] for part in ("median", "p90"))
         y = range(len(names))
         axes.hlines(y, medians, p90, color=SKY, linewidth=5, label="to the time within which 90 % were called")
         axes.plot(medians, y, "o", color=BLUE, label="median", clip_on=False)
@@ -169,19 +156,19 @@ def _waits(page: _Page, waits: Mapping[str, Waits]) -> None:
         _legend(axes, columns=2)
 
 
-def _diagnoses(page: _Page, shares: Mapping[str, Proportion], days: Sequence[Day]) -> None:
-    names = sorted((n for n in shares if shares[n].percent is not None), key=lambda name: shares[name].percent or 0)
-    rows = [f"{name} ({shares[name].n})" for name in names]
+def _diagnoses(page: _Page, shares: Mapping[str, Figures], days: Sequence[Figures]) -> None:
+    names = sorted((n for n in shares if shares[n]["percent"] is not None), key=lambda name: shares[name]["percent"])
+    rows = [f"{name} ({shares[name]['n']})" for name in names]
     with page.picture("Right diagnoses by department", "In brackets: diagnoses.", rows=rows) as axes:
         there = [shares[name] for name in names]
-        middle = [share.percent or 0.0 for share in there]
+        middle = [share["percent"] for share in there]
         axes.errorbar(middle, range(len(names)), xerr=_errors(there), fmt="o", color=BLUE, capsize=3)
         axes.set(xlabel="% right, with 95 % interval", xlim=(-2, 102))
     over_time, each = by_time(days)
-    known = [(day, share) for day, share in over_time if share.percent is not None]
+    known = [(day, share) for day, share in over_time if share["percent"] is not None]
     with page.picture("Right diagnoses over time", "With 95 % intervals.") as axes:
         x, there = [day for day, _ in known], [share for _, share in known]
-        middle = [share.percent or 0.0 for share in there]
+        middle = [share["percent"] for share in there]
         axes.errorbar(x, middle, yerr=_errors(there), fmt="o-", color=BLUE, ecolor=SKY, capsize=2, linewidth=1)
         axes.set(xlabel="day", ylabel=f"% right, {each}", ylim=(-3, 103))
         axes.set_xlim(min(x, default=0) - 0.9, max(x, default=0) + 0.9)
@@ -204,8 +191,8 @@ def _outcomes(page: _Page, outcomes: Mapping[str, Mapping[str, int]]) -> None:
         _legend(axes, columns=3)
 
 
-def _occupancy(page: _Page, work: Mapping[str, Work]) -> None:
-    there = {name: 100 * w.busy / w.at_work for name, w in work.items() if w.at_work}
+def _occupancy(page: _Page, work: Mapping[str, Figures]) -> None:
+    there = {name: 100 * w["busy"] / w["at_work"] for name, w in work.items() if w["at_work"]}
     names = sorted(there, key=there.__getitem__)
     says = "From the call of a patient to the end of the service, over all shifts of the log."
     with page.picture("Occupancy of the staff", says, rows=names) as axes:
@@ -235,23 +222,22 @@ def _triage(page: _Page, acuity: Mapping[str, Mapping[str, int]]) -> None:
         axes.grid(axis="y", visible=False)
 
 
-def by_time(days: Sequence[Day]) -> tuple[list[tuple[float, Proportion]], str]:
+def by_time(days: Sequence[Figures]) -> tuple[list[tuple[float, Figures]], str]:
     """Returns right diagnoses over time, by day, or by week where there are many days; and which it is."""
     if len(days) <= _MANY_DAYS:
-        return [(float(day.day), day.diagnosis) for day in days], "each day"
+        return [(float(day["day"]), day["diagnosis"]) for day in days], "each day"
     weeks = _weeks(days)
-    pooled = [proportion(sum(d.diagnosis.right for d in week), sum(d.diagnosis.n for d in week)) for week in weeks]
-    return [(week[0].day + (len(week) - 1) / 2, s) for week, s in zip(weeks, pooled, strict=True)], "each week"
+    pooled = [proportion(*(sum(day["diagnosis"][part] for day in week) for part in ("right", "n"))) for week in weeks]
+    return [(week[0]["day"] + (len(week) - 1) / 2, s) for week, s in zip(weeks, pooled, strict=True)], "each week"
 
 
-def _weeks(days: Sequence[Day]) -> list[Sequence[Day]]:
+def _weeks(days: Sequence[Figures]) -> list[Sequence[Figures]]:
     return [days[start : start + 7] for start in range(0, len(days), 7)]
 
 
-def _errors(shares: Sequence[Proportion]) -> list[list[float]]:
-    low = [(s.percent or 0.0) - (s.low or 0.0) for s in shares]
-    high = [(s.high or 0.0) - (s.percent or 0.0) for s in shares]
-    return [[max(0.0, e) for e in low], [max(0.0, e) for e in high]]
+def _errors(shares: Sequence[Figures]) -> list[list[float]]:
+    low = [max(0.0, share["percent"] - share["low"]) for share in shares]
+    return [low, [max(0.0, share["high"] - share["percent"]) for share in shares]]
 
 
 def _stack(bar: Callable[..., Any], side: str, parts: Iterable[tuple[str, str, str, list[float]]]) -> None:
@@ -279,109 +265,96 @@ th.n { white-space: normal; vertical-align: bottom; } th { vertical-align: botto
 td:first-child, th:first-child { overflow-wrap: normal; }"""
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a report shows."""
-
-    run: str  # what the run is called
-    seed: int | None  # of the run; None where its configuration names none
-    package: str  # the version of polyclinic that began the run
-    finished: bool  # whether the run has come to its end; else these are the figures so far
-    happenings: int  # lines of the log
-    log_hash: str  # of the log
-    summary: RunSummary  # what the log says
-    series: Series  # the same by day, hour and department
-    groups: Groups  # the same by disease, department, acuity, level and hour of arrival
-    learnt: Learnt | None = None  # by the doctors; None where nobody learnt anything
-
-
 def figures(run: RecordedRun, *, name: str = "") -> Figures:
-    """Reads the log of a run, which is called by its folder unless it is given a name, and returns what it says."""
+    """Returns all that a report shows of a run; the run is called by its folder unless `name` is given.
+
+    Without `finished` these are the figures so far.
+    """
     finished = run.summary is not None
     warm_up = run.configuration.get("warm_up", 0)
     account = account_of(run.happenings(), begin=warm_up * DAY if isinstance(warm_up, int) else 0)
-    learnt = account.learnt()
-    seed = run.configuration.get("seed")
-    return Figures(
-        run=name or run.folder.resolve().name,
-        seed=seed if isinstance(seed, int) else None,
-        package=run.package,
-        finished=finished,
-        happenings=len(account),
-        log_hash=account.log_hash,
-        summary=account.summary(),
-        series=account.series(),
-        groups=account.groups(),
-        learnt=learnt if learnt.version else None,
-    )
+    learnt, seed = account.learnt(), run.configuration.get("seed")
+    return {
+        "run": name or run.folder.resolve().name,
+        "seed": seed if isinstance(seed, int) else None,
+        "package": run.package,
+        "finished": finished,
+        "happenings": len(account),
+        "log_hash": account.log_hash,
+        "summary": account.summary(),
+        "series": account.series(),
+        "groups": account.groups(),
+        "learnt": learnt if learnt["version"] else None,
+    }
 
 
 def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) -> str:
     """Returns the report as HTML."""
-    seed = "" if figures.seed is None else f", seed {figures.seed}"
-    visits = f"{figures.summary.arrived} visit{'s' if figures.summary.arrived != 1 else ''}"
-    source = f"Run {figures.run}{seed}, {visits}."
+    seed = "" if figures["seed"] is None else f", seed {figures['seed']}"
+    arrived = figures["summary"]["arrived"]
+    visits = f"{arrived} visit{'s' if arrived != 1 else ''}"
+    source = f"Run {figures['run']}{seed}, {visits}."
     body = []
-    if not figures.finished:
+    if not figures["finished"]:
         body.append('<p class="open">The run has not come to its end: these are its figures so far.</p>')
-    if figures.summary.arrived:
+    if arrived:
         body += _sections(figures, configuration or {}, source)
     else:
         body.append("<p>Nobody has come to the hospital.</p>")
-    made_from = f"{source[:-1]}, {figures.happenings} happenings over {len(figures.series.days)} days."
+    made_from = f"{source[:-1]}, {figures['happenings']} happenings over {len(figures['series']['days'])} days."
     setup = (configuration or {}).get("setup", {})
     if played := ", ".join(f"{role} {setup[role]}" for role in ("doctor", "patient", "nurse") if setup.get(role)):
         made_from = f"{made_from} Who played: {played}."
     return whole_page(
-        f"The hospital: {figures.run}",
+        f"The hospital: {figures['run']}",
         "\n".join(body),
         made_from=made_from,
-        made_by=f"Written by polyclinic {__version__}, the run by {figures.package}; "
-        f"hash of its log: {figures.log_hash}",
+        made_by=f"Written by polyclinic {__version__}, the run by {figures['package']}; "
+        f"hash of its log: {figures['log_hash']}",
         style=_STYLE_REPORT,
     )
 
 
 def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -> list[str]:
-    page, series = _Page(source), figures.series
+    page, summary, series = _Page(source), figures["summary"], figures["series"]
     departments, areas, staff = (_called(configuration, part) for part in ("departments", "areas", "staff"))
-    summary: dict[str, Any] = msgspec.to_builtins(figures.summary)
     page.heading("Visits")
     page.table(tables.comings(summary))
-    _arrivals(page, series.days)
-    _census(page, series.hours)
+    _arrivals(page, series["days"])
+    _census(page, series["hours"])
     page.heading("Right and wrong")
     page.table(tables.shares(summary))
     page.note(
         "95 % intervals are Wilson's. Visits of one resident are not independent: where many come back, the intervals "
         "are a little too narrow. Visits that failed stand outside every share."
     )
-    if series.diagnosis:
-        _diagnoses(page, named(series.diagnosis, departments), series.days)
-    if figures.learnt is not None:
+    if series["diagnosis"]:
+        _diagnoses(page, named(series["diagnosis"], departments), series["days"])
+    if figures["learnt"] is not None:
         page.heading("What the doctors learnt")
-        page.table(tables.learnt(msgspec.to_builtins(figures.learnt), by_day=True))
-    if figures.summary.acuity.n:
-        _triage(page, series.acuity)
-    if figures.summary.waits or figures.summary.area_waits:
+        page.table(tables.learnt(figures["learnt"], by_day=True))
+    if summary["acuity"]["n"]:
+        _triage(page, series["acuity"])
+    if summary["waits"] or summary["area_waits"]:
         page.heading("Waiting")
-        if figures.summary.waits:
-            _waits(page, named(figures.summary.waits, departments))
+        if summary["waits"]:
+            _waits(page, named(summary["waits"], departments))
         page.table(tables.waits(summary, {**areas, **departments}))
         page.table(tables.levels(summary))
     page.heading("Parts of those who came")
-    for shown in tables.groups(msgspec.to_builtins(figures.groups), departments):
+    for shown in tables.groups(figures["groups"], departments):
         page.table(shown)
     page.note(tables.GROUPS_NOTE)
     page.heading("Outcomes")
-    if any(sum(row.values()) for row in series.outcomes.values()):
-        _outcomes(page, series.outcomes)
-    page.table(tables.course(summary, figures.groups.all.outcomes))
+    if any(sum(row.values()) for row in series["outcomes"].values()):
+        _outcomes(page, series["outcomes"])
+    page.table(tables.course(summary, figures["groups"]["all"]["outcomes"]))
     if summary["beds"]:
         page.heading("Beds")
         page.table(tables.beds(summary, areas))
-    if any(work.at_work for work in figures.summary.work.values()):
+    if any(work["at_work"] for work in summary["work"].values()):
         page.heading("Staff")
-        _occupancy(page, named(figures.summary.work, staff))
+        _occupancy(page, named(summary["work"], staff))
         page.table(tables.members(summary, staff))
     return page.parts
 

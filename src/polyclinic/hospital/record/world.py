@@ -90,28 +90,6 @@ class Duty(msgspec.Struct, kw_only=True, omit_defaults=True):
     serves: list[str] = []
 
 
-class Counts(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What has happened so far, counted."""
-
-    fell_ill: int = 0
-    came: int = 0
-    triaged: int = 0
-    referred: int = 0
-    examined: int = 0
-    diagnosed: int = 0
-    diagnosed_right: int = 0
-    went_home: int = 0
-    left_unseen: int = 0
-    failed: int = 0
-    recovered: int = 0
-    better: int = 0
-    worse: int = 0
-    follow_ups_failed: int = 0
-    admitted: int = 0
-    discharged: int = 0
-    died: int = 0
-
-
 _RANK: dict[Acuity | None, int] = {acuity: number for number, acuity in enumerate([*Acuity, None])}
 
 Place = tuple[int, int, int, str]
@@ -131,7 +109,7 @@ class World(msgspec.Struct, kw_only=True):
     duty: dict[str, Duty] = {}  # staff at work, by id
     staff_walks: dict[str, StaffWalk] = {}  # staff who come or go, by id
     queues: dict[str, list[Place]] = {}  # by name, in the order in which they are called
-    counts: Counts = msgspec.field(default_factory=Counts)  # what has happened so far
+    counts: dict[str, int] = {}  # what has happened so far, as `COUNTED` names it; what never has is not in it
     homecoming: list[tuple[int, str]] = []  # who walks home, and staff that walks: when it arrives, and who; a heap
 
     def advance(self, t: int) -> None:
@@ -188,8 +166,8 @@ class World(msgspec.Struct, kw_only=True):
         self.seq = happening.seq
         who, kind = happening.who, type(happening.what)
         what: Any = happening.what
-        if (counted := _COUNTED.get(kind)) is not None:
-            setattr(self.counts, counted, getattr(self.counts, counted) + 1)
+        if (counted := COUNTED.get(kind)) is not None:
+            self._count(counted)
         # By type: asking whether something is an instance of a msgspec struct takes ten times as long.
         match kind:
             case events.FellIll:
@@ -197,9 +175,10 @@ class World(msgspec.Struct, kw_only=True):
             case events.Walked:
                 self._walk(who, what.path, what.times)
             case events.Diagnosed:
-                self.counts.diagnosed_right += what.right
+                if what.right:
+                    self._count("diagnosed_right")
             case events.FollowedUp:
-                setattr(self.counts, what.outcome, getattr(self.counts, what.outcome) + 1)
+                self._count(what.outcome.value)
                 if what.outcome is FollowUpOutcome.RECOVERED:
                     self.ill.pop(who, None)
                 elif who in self.ill and what.severity is not None:
@@ -222,9 +201,12 @@ class World(msgspec.Struct, kw_only=True):
             case _ if kind in _OF_VISITORS:
                 self._change(who, kind, what)
 
+    def _count(self, name: str) -> None:
+        self.counts[name] = self.counts.get(name, 0) + 1
+
     def _walk(self, who: str, path: tuple[str, ...], times: tuple[int, ...]) -> None:
         if who not in self.people:
-            self.counts.came += 1
+            self._count("came")
             self.people[who] = Visitor(home=path[0])
         person = self.people[who]
         self.end_wait(who)
@@ -287,7 +269,7 @@ class World(msgspec.Struct, kw_only=True):
             self.duty[staff].area = person.area
 
 
-_COUNTED: dict[type, str] = {
+COUNTED: dict[type, str] = {
     events.FellIll: "fell_ill",
     events.Triaged: "triaged",
     events.Referred: "referred",

@@ -14,7 +14,7 @@ import re
 import unicodedata
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
@@ -259,10 +259,7 @@ class Titles:
                     self._rows.setdefault(versions[version], []).append(row)
         self._wordings = list(self._rows)
         self._longest = max(map(len, self._wordings), default=0)
-        self._index()
-
-    def _index(self) -> None:
-        """Files the titles under what they are made of, and weighs rare parts more than common ones."""
+        # Titles are found by their parts, of which rare ones weigh more than common ones.
         places: dict[str, list[int]] = defaultdict(list)
         for place, wording in enumerate(self._wordings):
             for part in _parts(wording):
@@ -325,9 +322,15 @@ class Titles:
         return self._found[wording]
 
     def _search(self, wording: str) -> Link:
+        """Returns the link of a wording to the most similar titles, among those with the most parts in common."""
         if wording in self._rows:
             return linked(wording, _EXACT, [self._entries[row] for row in self._rows[wording]])
-        overlap = self._overlap(wording)
+        shared, own = np.zeros(len(self._wordings)), 0.0
+        for part in _parts(wording):
+            own += self._weights.get(part, self._rarest)
+            if part in self._places:
+                shared[self._places[part]] += self._weights[part]
+        overlap: Numbers = 2 * shared / (self._sums + own)  # Dice's, by the weights of the parts
         places = np.flatnonzero(overlap)
         if len(places) > _CANDIDATES:
             bar = np.partition(overlap[places], -_CANDIDATES)[-_CANDIDATES]
@@ -339,15 +342,6 @@ class Titles:
         best = places[similarity >= highest - _EQUAL]  # in order, own words first
         rows = (row for place in best for row in self._rows[self._wordings[place]])
         return linked(wording, highest, [self._entries[row] for row in rows])
-
-    def _overlap(self, wording: str) -> Numbers:
-        """Returns the weighted share (Dice) of parts that a wording has in common with each title."""
-        shared, own = np.zeros(len(self._wordings)), 0.0
-        for part in _parts(wording):
-            own += self._weights.get(part, self._rarest)
-            if part in self._places:
-                shared[self._places[part]] += self._weights[part]
-        return 2 * shared / (self._sums + own)
 
     def _similarity(self, wording: str, places: NDArray[np.intp], overlap: Numbers) -> Numbers:
         """Returns the similarity to some titles: half by letters, half by parts.
@@ -389,40 +383,25 @@ LEAST = 50
 _BLOCK = 256  # names compared at a time, so that the similarities stay small in memory
 
 
-class NearestTitles:
-    """A linker whose links have the nearest titles too; names are parted, and codes given, by another linker."""
+def with_nearest(entries: Sequence[IcdEntry], linker: Linker) -> Linker:
+    """Returns a linker, some 35 ms a name against 40,000 titles, that adds the nearest titles to another's links."""
+    titles = tuple(dict.fromkeys(entry.title for entry in entries))
+    nearest: dict[str, frozenset[str]] = {}
 
-    def __init__(self, entries: Sequence[IcdEntry], linker: Linker) -> None:
-        self._titles = tuple(dict.fromkeys(entry.title for entry in entries))
-        self._linker = linker
-        self._nearest: dict[str, frozenset[str]] = {}
-
-    def link_all(self, names: Iterable[str]) -> dict[str, tuple[Link, ...]]:
-        """Returns the links of names, some 35 ms each against 40,000 titles."""
-        links = self._linker(names)
-        self._find({one.name for parts in links.values() for one in parts} - self._nearest.keys())
+    def link_all(names: Iterable[str]) -> dict[str, tuple[Link, ...]]:
+        links = linker(names)
+        wanted = sorted({one.name for parts in links.values() for one in parts} - nearest.keys())
+        how = {"processor": utils.default_process, "score_cutoff": LEAST, "dtype": np.uint8, "workers": -1}
+        for name, row in _similarities(wanted, titles, scorer=fuzz.WRatio, **how):
+            # Of equals, those that stand first in the table.
+            best = np.argsort(-row.astype(np.int16), kind="stable")[:TITLES]
+            nearest[name] = frozenset(titles[place] for place in best if row[place] >= LEAST)
         return {
-            name: tuple(msgspec.structs.replace(one, nearest=self._nearest[one.name]) for one in parts)
+            name: tuple(msgspec.structs.replace(one, nearest=nearest[one.name]) for one in parts)
             for name, parts in links.items()
         }
 
-    def _find(self, names: Iterable[str]) -> None:
-        wanted = sorted(names)
-        for begin in range(0, len(wanted), _BLOCK):
-            block = wanted[begin : begin + _BLOCK]
-            similar = process.cdist(
-                block,
-                self._titles,
-                scorer=fuzz.WRatio,
-                processor=utils.default_process,
-                score_cutoff=LEAST,
-                dtype=np.uint8,
-                workers=-1,
-            )
-            for name, row in zip(block, similar, strict=True):
-                # Of equals, those that stand first in the table.
-                best = np.argsort(-row.astype(np.int16), kind="stable")[:TITLES]
-                self._nearest[name] = frozenset(self._titles[place] for place in best if row[place] >= LEAST)
+    return link_all
 
 
 def linkers_for(
@@ -439,7 +418,7 @@ def linkers_for(
         entries = read_entries(table)
         titles["zh"] = entries, Titles(entries)
     return {
-        language: NearestTitles(entries, found.link_all).link_all if nearest else found.link_all
+        language: with_nearest(entries, found.link_all) if nearest else found.link_all
         for language, (entries, found) in titles.items()
     }
 
@@ -462,13 +441,17 @@ def split_plainly(text: str) -> tuple[str, ...]:
 
 def link_plainly(names: Iterable[str], entries: Sequence[IcdEntry]) -> dict[str, tuple[Link, ...]]:
     """Links each name to the title of the highest normalised edit similarity; among equals, the first in the table."""
-    wanted = list(dict.fromkeys(names))
     titles = [entry.title for entry in entries]
     links: dict[str, tuple[Link, ...]] = {}
-    for begin in range(0, len(wanted), _BLOCK):
-        block = wanted[begin : begin + _BLOCK]
-        similarities = process.cdist(block, titles, scorer=Indel.normalized_similarity, dtype=np.float32)
-        for name, row in zip(block, similarities, strict=True):
-            best = [entries[int(place)] for place in np.flatnonzero(row == row.max())]
-            links[name] = (linked(name, float(row.max()), best),)
+    how = {"scorer": Indel.normalized_similarity, "dtype": np.float32}
+    for name, row in _similarities(list(dict.fromkeys(names)), titles, **how):
+        best = [entries[int(place)] for place in np.flatnonzero(row == row.max())]
+        links[name] = (linked(name, float(row.max()), best),)
     return links
+
+
+def _similarities(names: Sequence[str], titles: Sequence[str], **how: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yields each name with its similarities to all titles, by `rapidfuzz.process.cdist`."""
+    for begin in range(0, len(names), _BLOCK):
+        block = names[begin : begin + _BLOCK]
+        yield from zip(block, process.cdist(block, titles, **how), strict=True)

@@ -1,14 +1,11 @@
 """Compares the diseases that a doctor names with those of the reference, as sets of ICD-10 codes (ai-hospital §3.2).
 
-The names are read out of a report (`disease_names`) or come typed, and are linked to codes (`linking`). The paper
-reports one precision, recall and F1, of which the last is the harmonic mean of the first two (58.97, 38.90, 46.88), so
-they are pooled over the cases and not means of them; here the pooled ones are the metrics and the means stand beside.
+Names are read from a report (`disease_names`) or come typed, and are linked to codes (`linking`). The paper's F1 is the
+harmonic mean of its precision and recall (58.97, 38.90, 46.88), so they are pooled over the cases; means over the cases
+are reported, too.
 
-Links that have the nearest titles (`nearest`) are compared as the paper's authors do: a name of the doctor's is right
-if it has a title in common with a name of the reference that no other has been matched with, and a side that names
-nothing counts as one name that matches none.
-
-`read_named_reports` reads the names from a file of reports: our traces, AI Hospital's records, or JSON lines.
+Links with the nearest titles (`nearest`) are compared as the paper's authors do: a doctor's name is right if it shares
+a title with a name of the reference that is not matched yet, and a side without names counts as one unmatched name.
 """
 
 from __future__ import annotations
@@ -51,13 +48,11 @@ class IcdCase(msgspec.Struct, frozen=True, kw_only=True):
 class IcdSummary(msgspec.Struct, frozen=True, kw_only=True):
     """How a doctor's codes agree with the reference's.
 
-    Attributes:
-        metrics: pooled over the cases, in percent, by whole code and by category; `number` is how many disease names a
-            report holds that names any (the paper's #; by nearest titles one that names none counts one),
-            `category_number` how many categories all come to.
+    `number` counts the disease names of a report that names any (the paper's #; by nearest titles a report that names
+    none counts one), `category_number` the categories of every report.
     """
 
-    metrics: dict[str, Estimate]
+    metrics: dict[str, Estimate]  # pooled over the cases, in percent, by whole code and by category
     per_case: dict[str, Estimate]  # the same six shares as means over the cases
     reference_number: Estimate
     cases: tuple[IcdCase, ...]
@@ -117,10 +112,18 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, seed: int = 0) ->
     metrics = {"number": number, "category_number": mean([one.given for one in by_category])}
     per_case = {}
     for prefix, matched in (("", by_code), ("category_", by_category)):
-        for name, whole in _WHOLES.items():
-            metrics[prefix + name] = pooled([one.matched for one in matched], [whole(one) for one in matched])
-            # Two empty sets agree wholly.
-            shares = (one.matched / n if (n := whole(one)) else float(one.given == one.reference) for one in matched)
+        wholes: dict[str, Sequence[float]] = {
+            "precision": [one.given for one in matched],
+            "recall": [one.reference for one in matched],
+            "f1": [(one.given + one.reference) / 2 for one in matched],
+        }
+        for name, whole in wholes.items():
+            metrics[prefix + name] = pooled([one.matched for one in matched], whole)
+            shares = [
+                # Two empty sets agree wholly.
+                one.matched / n if n else float(one.given == one.reference)
+                for one, n in zip(matched, whole, strict=True)
+            ]
             per_case[prefix + name] = mean([100 * share for share in shares])
     single = {link.name: link for found in links.values() for link in found}
     return IcdSummary(
@@ -142,14 +145,6 @@ class _Matched(NamedTuple):
     matched: int
     given: int
     reference: int
-
-
-_WHOLES: dict[str, Callable[[_Matched], float]] = {
-    "precision": lambda one: one.given,
-    "recall": lambda one: one.reference,
-    "f1": lambda one: (one.given + one.reference) / 2,
-}
-"""The number that the matches are a share of, by measure."""
 
 
 def _by_codes(given: Iterable[str], reference: Iterable[str]) -> _Matched:

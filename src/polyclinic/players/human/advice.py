@@ -31,11 +31,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Adviser:
-    """Gives hints in one visit; knows what the doctor knows, and nothing else.
-
-    Args:
-        mind: whose next turn and whose diagnoses are told.
-    """
+    """Gives hints in one visit; knows what the doctor knows, and nothing else."""
 
     def __init__(self, mind: Mind[Doctor]) -> None:
         self._mind = mind

@@ -41,11 +41,7 @@ _ANSWERED = 60.0
 
 
 class LineTakenBack(PolyclinicError):
-    """Who plays takes back the last line; whoever holds the visit holds it once more without.
-
-    Attributes:
-        seat: at which it was.
-    """
+    """Who plays takes back the last line; whoever holds the visit holds it once more without."""
 
     def __init__(self, line: str, seat: str) -> None:
         self.seat = seat
@@ -62,14 +58,7 @@ class TypedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class Desk:
-    """One person at one terminal.
-
-    Args:
-        read: waits for the next line, and gives "" where there is none any more; standard input by default.
-        show: shows a text; on standard error by default.
-        session: the file that keeps what is typed; what it holds is played again first.
-        again: what whoever leaves is told of how it goes on.
-    """
+    """One person at one terminal."""
 
     def __init__(
         self,
@@ -207,10 +196,7 @@ class Desk:
         return line.strip()
 
     async def heard(self, seat: str, prompt: str, objection: Callable[[str], str]) -> str:
-        """Returns the next line as `line` does, once there is no objection to it; what was typed before has none.
-
-        An objection is shown, and the line counts for nothing.
-        """
+        """Returns the next line as `line` does, once there is no objection to it; what was typed before has none."""
         while True:
             again = self.is_playing_again(seat)
             line = await self.line(seat, prompt)
@@ -235,12 +221,6 @@ class DeskSeat:
     """A seat at the desk in one visit: what is shown there, and what is typed.
 
     While lines are played again nothing is shown; before the first that is typed now, all of it is, once.
-
-    Args:
-        desk: where the person sits.
-        seat: names the role in the visit.
-        says: the file of what is shown, whose words for commands are those of `commands`.
-        commands: by their names in that file; they go by their English words in all languages.
     """
 
     def __init__(self, desk: Desk, seat: str, says: Path, commands: Sequence[str]) -> None:

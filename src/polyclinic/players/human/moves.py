@@ -85,15 +85,7 @@ T = TypeVar("T")
 
 
 class Kept(Generic[T]):
-    """Things of one kind in the order in which they were done, all of them in the file after each.
-
-    Args:
-        path: the file; None keeps them in memory alone.
-        what: what an error calls one of them.
-
-    Raises:
-        BadInput: the file cannot be read, or holds something else.
-    """
+    """Things of one kind in the order in which they were done, all of them in the file after each."""
 
     def __init__(self, path: Path | None, kind: type[T], what: str) -> None:
         self._path = path

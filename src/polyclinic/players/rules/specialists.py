@@ -88,7 +88,9 @@ class PartReader:
                 if there:
                     seen.setdefault(symptom, self._words_of(symptom, text.text))
                 else:
-                    denied.setdefault(symptom, self._sentence_of(symptom, text.text))
+                    sentences = (match[0].strip() for match in _SENTENCE.finditer(text.text))
+                    said = next((one for one in sentences if self._words_of(symptom, one)), "")
+                    denied.setdefault(symptom, said)
         for symptom, words in list(seen.items()):
             for parent in self._lexicon.ancestors(symptom):
                 seen.setdefault(parent, words)
@@ -107,10 +109,6 @@ class PartReader:
             if at >= 0 and len(folded) == len(text):
                 return text[at : at + len(word)]
         return ""
-
-    def _sentence_of(self, symptom: str, text: str) -> str:
-        sentences = (match[0].strip() for match in _SENTENCE.finditer(text))
-        return next((one for one in sentences if self._words_of(symptom, one)), "")
 
     def _results(self, part: RecordPart) -> Iterator[Observed]:
         texts = {text.finding: text.text for text in part.texts if text.finding is not None}

@@ -30,7 +30,6 @@ from polyclinic.knowledge.lexicon import asked_of, read_days
 from polyclinic.knowledge.reading import Vector
 from polyclinic.knowledge.safety import (
     Cautions,
-    Objection,
     RedFlags,
     objection,
     read_cautions,
@@ -61,7 +60,15 @@ class TriageTables:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self.log_complaints = complaints_expected(reader)
+        # Somebody severely ill has many complaints; that a certain one is named, then, says less for the illness than
+        # the complaint's own frequency. These are the logarithms of the numbers expected under each hypothesis.
+        rows = {symptom: row for row, symptom in enumerate(reader.knowledge.symptoms)}
+        total = np.zeros(reader.shares.shape[1])
+        for symptom in reader.knowledge.symptoms.values():
+            if symptom.section == "symptoms":
+                chain = (symptom.id, *reader.lexicons["en"].ancestors(symptom.id))
+                total += np.prod(reader.shares[[rows[s] for s in chain]], axis=0)
+        self.log_complaints: Vector = np.log(total)
         examinations = reader.knowledge.examinations
         pairs = [(d, severity) for d in reader.diseases for severity in SEVERITIES]
         resources = np.array([needed_resources(d, severity, examinations) for d, severity in pairs])
@@ -87,10 +94,7 @@ class TriageTables:
         return members
 
 
-@functools.lru_cache(maxsize=16)
-def tables_of(reader: Reader) -> TriageTables:
-    """Returns what the rules nurse looks up; the same for the same reader."""
-    return TriageTables(reader)
+tables_of = functools.lru_cache(maxsize=16)(TriageTables)
 
 
 class RulesNurse:
@@ -128,20 +132,18 @@ class _DoorJudgement:
         person = role.presentation
         self._language: Language = person.language
         self._present = belief.present()
-        pregnant = self._is_pregnant(flags, person)
-        self._flags = flags.of(person.age, pregnant=pregnant)
-        self._measured, as_adult = belief.numbers()
-        self._as_adult = as_adult
-        self._levels = tables.levels(as_adult)
-        # Who comes through the door names a few complaints of those that there are: see `complaints_expected`.
-        named = _named(self._reader, symptoms_told(self._reader, person))
-        self._posterior = normalise(np.log(belief.posterior() + 1e-300) - named * tables.log_complaints)
-
-    def _is_pregnant(self, flags: RedFlags, person: Presentation) -> bool:
-        if person.sex == "male":
-            return False
         told = (person.complaint, person.about)
-        return flags.may_be_pregnant in self._present or any(says_pregnant(text, person.language) for text in told)
+        pregnant = person.sex != "male" and (
+            flags.may_be_pregnant in self._present or any(says_pregnant(text, person.language) for text in told)
+        )
+        self._flags = flags.of(person.age, pregnant=pregnant)
+        self._measured, self._as_adult = belief.numbers()
+        self._levels = tables.levels(self._as_adult)
+        # A patient names a few of its complaints at the door; those that closer ones imply do not count.
+        named = symptoms_told(self._reader, person)
+        implied = {self._reader.knowledge.symptoms[symptom].parent for symptom in named}
+        count = sum(symptom not in implied for symptom in named)
+        self._posterior = normalise(np.log(belief.posterior() + 1e-300) - count * tables.log_complaints)
 
     def questions(self) -> list[Symptom]:
         """Returns what to ask for next, danger signs first; nothing where no answer would say enough of the level."""
@@ -178,7 +180,8 @@ class _DoorJudgement:
         # Nobody is an emergency for age and sex alone.
         if not self._present and by_signs(self._as_adult) is None:
             level = level if level > 4 else 4
-        flag = self._flag()
+        flagged = (("emergency", self._flags.emergency), ("urgent", self._flags.urgent))
+        flag = next(((s, urgency) for urgency, flags in flagged for s in self._present if s in flags), None)
         made: dict[str, Level] = {"emergency": 2, "urgent": 3}
         for urgency in (None if flag is None else flag[1], self._flags.by_sign(self._measured)):
             if urgency is not None:
@@ -200,11 +203,6 @@ class _DoorJudgement:
             reason += say["signs"].format(signs=item.join(signs))
         return reason + say["level"].format(level=level)
 
-    def _flag(self) -> tuple[str, str] | None:
-        """Returns the gravest danger sign that is there, and what it makes."""
-        flagged = (("emergency", self._flags.emergency), ("urgent", self._flags.urgent))
-        return next(((s, urgency) for urgency, flags in flagged for s in self._present if s in flags), None)
-
 
 def _entropy(shares: Vector) -> float:
     kept = np.maximum(shares, 1e-12)
@@ -216,27 +214,6 @@ def _entropy_of(joint: Vector, shares: Vector) -> Vector:
     kept = np.maximum(joint, 1e-12)
     left: Vector = -(kept * np.log(kept / np.maximum(shares, 1e-12)[:, None])).sum(axis=1)
     return left
-
-
-def _named(reader: Reader, present: Collection[str]) -> int:
-    """Returns how many complaints are named, leaving out what closer ones imply."""
-    implied = {reader.knowledge.symptoms[s].parent for s in present}
-    return sum(s not in implied for s in present)
-
-
-def complaints_expected(reader: Reader) -> Vector:
-    """Returns the logarithm of how many complaints somebody has under each hypothesis.
-
-    Who comes through the door names a few complaints of those that there are. Somebody severely ill has many; that a
-    certain one is named, then, says less for it than the complaint's own frequency.
-    """
-    rows = {symptom: row for row, symptom in enumerate(reader.knowledge.symptoms)}
-    total = np.zeros(reader.shares.shape[1])
-    for symptom in reader.knowledge.symptoms.values():
-        if symptom.section == "symptoms":
-            chain = (symptom.id, *reader.lexicons["en"].ancestors(symptom.id))
-            total += np.prod(reader.shares[[rows[s] for s in chain]], axis=0)
-    return np.log(total)
 
 
 def symptoms_told(reader: Reader, presentation: Presentation) -> tuple[str, ...]:
@@ -282,21 +259,18 @@ class RulesPharmacist:
         handed_out: list[Drug] = []
         for drug in role.prescription:
             against = objection(drug, role.known, role.presentation, handed_out, self._cautions)
-            if against is not None:
-                withheld.append(Withheld(drug.id, _reason(against, drug, role.presentation.language)))
-            else:
+            if against is None:
                 handed_out.append(drug)
+                continue
+            language = role.presentation.language
+            reason = pharmacist_sayings(language)[against.kind].format(
+                what=against.what.get(language),
+                reason=against.reason.get(language),
+                limit=against.limit,
+                drug=drug.name.get(language),
+            )
+            withheld.append(Withheld(drug.id, reason))
         return Dispensing(tuple(withheld))
-
-
-def _reason(against: Objection, drug: Drug, language: Language) -> str:
-    """Returns what speaks against a drug, in words."""
-    return pharmacist_sayings(language)[against.kind].format(
-        what=against.what.get(language),
-        reason=against.reason.get(language),
-        limit=against.limit,
-        drug=drug.name.get(language),
-    )
 
 
 _LEAD = re.compile(

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from polyclinic.cases.pictures import is_address
-from polyclinic.cases.record import Finding
+from polyclinic.cases.record import Finding, limits_of, side_of
 from polyclinic.events import Event, Examined, Said
 from polyclinic.metrics.points import HINT_COSTS
-from polyclinic.metrics.reasoning import reference_ends, side_of
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.player import Purpose
 from polyclinic.web.chair.visits import Sitting
@@ -27,7 +26,7 @@ def shown_results(events: Iterable[Event]) -> list[dict[str, Any]]:
     examined = [event for event in events if isinstance(event, Examined)]
     for event in examined:
         for finding in event.findings:
-            low, high = reference_ends(finding.reference)
+            low, high = limits_of(finding)
             names = {name: getattr(finding, name) for name in ("examination", "item", "reference")}
             result = {**names, "unit": finding.printed_unit, "low": low, "high": high, "values": []}
             result = found.setdefault((finding.examination, finding.item, finding.unit), result)
@@ -38,7 +37,7 @@ def shown_results(events: Iterable[Event]) -> list[dict[str, Any]]:
 def _value(turn: int, finding: Finding) -> dict[str, Any]:
     if isinstance(finding.value, str):
         return {"turn": turn, "value": finding.value, "number": None, "side": None}
-    low, high = reference_ends(finding.reference)
+    low, high = limits_of(finding)
     side = None if low is None and high is None else side_of(finding.value, low, high)
     return {"turn": turn, "value": finding.value_text, "number": finding.value, "side": side}
 

@@ -216,7 +216,7 @@ class Sitting:
             self.minds = await self._minds_of(self.played.patient)
             # A journal keeps the answers of a model by visit; by rules everybody meets the same patient.
             key = "" if self.played.patient == "rules" else f"{self.case.id} {self.id}"
-            seated = self.minds.sharing(self._answers).seated(self)
+            seated = self.minds.having(answers=self._answers, chair=self)
             turns = self.played.max_turns
             self.visit = (await attend(self.case, seated, max_turns=turns, key=key, watch=self.trace.append)).visit
             if self.visit.end is End.FAILED:

@@ -112,7 +112,7 @@ class RunCourse:
         served = counted[Doing.SERVED] + counted[Doing.CONSULTED]
         walking = counted[Doing.WALKING] + counted[Doing.THERE]
         names = ("diagnosed", "diagnosed_right", "recovered", "better", "worse", "died")
-        counts = [getattr(world.counts, name) for name in names]
+        counts = [world.counts.get(name, 0) for name in names]
         return (t, waiting, served, counted[Doing.LYING], walking, [*self._calls], [*self._waited], *counts)
 
 
@@ -288,8 +288,7 @@ def _resident(run: ShownRun, who: str) -> dict[str, Any] | None:
 
 def sent(world: World) -> dict[str, Any]:
     """Returns the part of a state that is sent; the page can tell the rest from it."""
-    counts = msgspec.to_builtins(world.counts)
-    counts.pop("diagnosed_right", None)
+    counts = {name: n for name, n in world.counts.items() if name != "diagnosed_right"}
     fields = ("t", "seq", "people", "duty", "staff_walks", "queues")
     return {**{name: getattr(world, name) for name in fields}, "ill": len(world.ill), "counts": counts}
 
