@@ -1,4 +1,4 @@
-"""Meetings that were recorded, and how their trees grew: what each gained and lost from round to round."""
+"""Recorded meetings, and how their trees grew: what each round added and dropped."""
 
 from __future__ import annotations
 
