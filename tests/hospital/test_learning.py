@@ -33,7 +33,7 @@ from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import ClinicalTask, MedicalRecord
-from polyclinic.memory.memory import entries_of, open_memory
+from polyclinic.memory.memory import open_memory
 from polyclinic.memory.opening import PublishedMemories, version_of
 from polyclinic.memory.reading import PassageRead, Studied
 from polyclinic.memory.remembering import Situation
@@ -267,7 +267,7 @@ def remembered(folder):
     found = {}
     for one in memories_of(folder):
         with open_memory(one) as memory:
-            found[one.name] = [entry for _, entry in entries_of(memory)], memory.notes()
+            found[one.name] = [entry for _, entry, _ in memory.news()], memory.notes()
     return found
 
 
@@ -357,9 +357,9 @@ def test_what_one_run_has_learnt_goes_into_another(kept, run, tmp_path):
     assert (first["memory"]["learns"], first["memory"]["records"]) == (False, 0)
     with open_memory(one) as memory:
         assert first["memory"]["version"] == version_of(memory)
-        held = list(entries_of(memory))
+        held = [new[:2] for new in memory.news()]
     with open_memory(tmp_path / "more" / "memory" / "brought") as brought:
-        assert list(entries_of(brought)) == held
+        assert [new[:2] for new in brought.news()] == held
     assert json.loads(run(*more, "--json").stdout) == first
 
 
