@@ -59,7 +59,7 @@ def test_every_drawn_woman_knows_it_and_nobody_else():
 def test_hcg_goes_with_the_weeks_and_the_belly_is_not_irradiated():
     knowledge = read_knowledge().select("migraine, acute-appendicitis")
     values, of_belly = {}, {}
-    for drawn in draw_patients(knowledge, n=1800, seed=2):
+    for drawn in draw_patients(knowledge, n=3000, seed=2):
         weeks = re.search(r"Pregnant, (\d+) weeks", drawn.case.record.history.past)
         found = {f.examination for f in drawn.case.record.findings}
         of_belly.setdefault((drawn.disease.id, weeks is not None), set()).update(found & {"abdominal CT"})
