@@ -19,7 +19,7 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning, OffShift
+from polyclinic.hospital.learning import HospitalLearning, read_off_shift
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.account import Log
@@ -33,7 +33,7 @@ from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import ClinicalTask, MedicalRecord
-from polyclinic.memory.memory import entries_of, open_memory
+from polyclinic.memory.memory import open_memory
 from polyclinic.memory.opening import PublishedMemories, version_of
 from polyclinic.memory.reading import PassageRead, Studied
 from polyclinic.memory.remembering import Situation
@@ -198,8 +198,7 @@ async def test_doctors_read_off_their_shifts(knowledge):
         assert not on_duty(hospital, holder, clock.now)
         learning.reads(holder, came)
 
-    off = OffShift(hospital=hospital, setup=lived.setup, passages=passages, clock=clock, seed=1, read=read, takes=takes)
-    off.begin(4)
+    read_off_shift(hospital, lived.setup, passages, clock=clock, seed=1, days=4, read=read, takes=takes)
     await lived.live()
     assert max(Counter(began).values()) == 2
     assert all(t % DAY == 0 for t, _, _ in kept)
@@ -268,7 +267,7 @@ def remembered(folder):
     found = {}
     for one in memories_of(folder):
         with open_memory(one) as memory:
-            found[one.name] = [entry for _, entry in entries_of(memory)], memory.notes()
+            found[one.name] = [entry for _, entry, _ in memory.news()], memory.notes()
     return found
 
 
@@ -358,9 +357,9 @@ def test_what_one_run_has_learnt_goes_into_another(kept, run, tmp_path):
     assert (first["memory"]["learns"], first["memory"]["records"]) == (False, 0)
     with open_memory(one) as memory:
         assert first["memory"]["version"] == version_of(memory)
-        held = list(entries_of(memory))
+        held = [new[:2] for new in memory.news()]
     with open_memory(tmp_path / "more" / "memory" / "brought") as brought:
-        assert list(entries_of(brought)) == held
+        assert [new[:2] for new in brought.news()] == held
     assert json.loads(run(*more, "--json").stdout) == first
 
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polyclinic.errors import Refused
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.floor.lines import Ticket
-from polyclinic.hospital.floor.queues import Floor, Prospects
+from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.plan.plan import Duration, Durations
 from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
@@ -54,7 +55,6 @@ from polyclinic.hospital.record.happenings import (
     Worsened,
 )
 from polyclinic.hospital.simulation import Simulation
-from polyclinic.hospital.town.forecast import NoCourse
 
 HOUR = 3600
 
@@ -117,7 +117,7 @@ async def test_how_an_illness_goes_on_is_asked_for_those_alone_who_are_followed_
     async def forecast(case, number, treatment):
         asked.append((case.id, number, treatment.treated))
         await asyncio.sleep(0)
-        return NoCourse(error="Refused", problem="no")
+        return Refused("no")
 
     for options in ({}, {"visits": 20}):
         asked.clear()
@@ -527,7 +527,7 @@ async def test_a_visit_takes_as_many_operations_however_many_visits_there_are(sm
     count(Ticket, "__lt__")  # what queues compare
     count(Floor, "_first")
     count(Floor, "_call")
-    count(Prospects, "hopeful")
+    count(Floor, "_hopeful")
     durations = Durations(
         triage=Duration(median=60),
         registration=Duration(median=30),

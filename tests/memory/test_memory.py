@@ -8,7 +8,7 @@ import pytest
 
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, entries_of, open_memory
+from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, open_memory
 
 ABOUT = About(embedder="some", dimensions=2, knowledge="8 diseases")
 ASKED = AskedTask(case="c1", number=1, query="a cough", options=("x", "y"))
@@ -24,7 +24,7 @@ def test_what_was_committed_is_there_again(tmp_path):
     with open_memory(tmp_path, ABOUT) as memory:
         memory.commit([new(), new(ClinicalTask.TREATMENT, LESSON, (0, 1))], [Note(1, "batch", b"came")])
     with open_memory(tmp_path) as memory:
-        assert list(entries_of(memory)) == [(ClinicalTask.DIAGNOSIS, RIGHT), (ClinicalTask.TREATMENT, LESSON)]
+        assert [new[:2] for new in memory.news()] == [(ClinicalTask.DIAGNOSIS, RIGHT), (ClinicalTask.TREATMENT, LESSON)]
         assert memory.notes() == [Note(1, "batch", b"came")]
         (found,) = memory.recall(ClinicalTask.TREATMENT, np.array([[0, 1]], "f4"), records=3, experience=1)
         assert (found.near_records.places.tolist(), found.near_experience.cosines.tolist()) == ([], [1.0])
@@ -49,7 +49,7 @@ def test_it_is_read_as_it_was_after_so_many_patients(tmp_path):
         memory.commit([], [Note(6, "batch", b"")])
     for n, numbers in ((0, []), (2, [1, 2]), (3, [1, 2]), (6, [1, 2, 4])):
         with open_memory(at(n), ABOUT) as memory:
-            assert [entry.asked.number for _, entry in entries_of(memory)] == numbers
+            assert [entry.asked.number for _, entry, _ in memory.news()] == numbers
             assert [note.patients for note in memory.notes()] == [m for m in (1, 2, 4, 6) if m <= n]
             with pytest.raises(BadInput, match=f"after {n} patients, and takes nothing new"):
                 memory.commit([new()])

@@ -4,12 +4,12 @@ import pytest
 
 pytest.importorskip("rapidfuzz", reason="the extra 'evals' is not installed")
 
-from polyclinic.metrics.icd.linking import IcdEntry, NearestTitles, Titles
+from polyclinic.metrics.icd.linking import IcdEntry, Titles, with_nearest
 from polyclinic.metrics.icd.scores import NamedPair, named, score_names
 
 TITLES = ("acute gastritis", "chronic gastritis", "gastritis", "migraine", "gout", "fracture of the wrist")
 ENTRIES = [IcdEntry(code=f"A{n:02}.0", title=title) for n, title in enumerate(TITLES)]
-LINKER = NearestTitles(ENTRIES, Titles(ENTRIES).link_all).link_all
+LINKER = with_nearest(ENTRIES, Titles(ENTRIES).link_all)
 
 
 def pair(id, given, reference):
@@ -21,7 +21,7 @@ def test_the_nearest_titles_of_a_name():
     assert link.code == "A01.0" and link.nearest >= {"acute gastritis", "chronic gastritis", "gastritis"}
     assert "gout" not in link.nearest
     many = [IcdEntry(code=f"B{n:02}.0", title=f"gastritis {n}") for n in range(20)]
-    (link,) = NearestTitles(many, Titles(many).link_all).link_all(["gastritis"])["gastritis"]
+    (link,) = with_nearest(many, Titles(many).link_all)(["gastritis"])["gastritis"]
     assert link.nearest == {f"gastritis {n}" for n in range(10)}  # of equals the first of the table
 
 

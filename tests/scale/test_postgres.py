@@ -18,7 +18,7 @@ from bench.postgres import PASSWORD, PostgresProcess, postgres_programs
 
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
-from polyclinic.memory.memory import About, New, Note, entries_of, open_memory
+from polyclinic.memory.memory import About, New, Note, open_memory
 from polyclinic.results.reading import read_results
 from polyclinic.storage.memory import point
 from polyclinic.storage.server import StoreServer, read_address
@@ -346,14 +346,14 @@ def test_a_memory_goes_on_after_a_kill_and_has_one_writer(base, run, tmp_path):
         with pytest.raises(BadInput, match="another process writes to this memory"):
             memory.commit([new(4)], [Note(4, "tested", b"2")])
     with open_memory(tmp_path) as memory:
-        assert [entry.asked.number for _, entry in entries_of(memory)] == [1, 2, 3]
+        assert [entry.asked.number for _, entry, _ in memory.news()] == [1, 2, 3]
         assert memory.notes() == [Note(2, "tested", b"1")]
         # What a commit left behind whose end was not heard of is not left twice.
         memory._kept._n = 2
         memory.commit([new(3)])
         memory.commit([new(4)])
     with open_memory(tmp_path) as memory:
-        assert [entry.asked.number for _, entry in entries_of(memory)] == [1, 2, 3, 4]
+        assert [entry.asked.number for _, entry, _ in memory.news()] == [1, 2, 3, 4]
     with psycopg.connect(base, autocommit=True) as connection:
         connection.execute("UPDATE polyclinic.entries SET vector = vector || vector WHERE n = 1")
     with pytest.raises(BadInput, match="damaged"), open_memory(tmp_path):

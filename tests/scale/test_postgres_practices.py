@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from bench.postgres import PASSWORD
 
-from polyclinic.memory.memory import entries_of, open_memory
+from polyclinic.memory.memory import open_memory
 from polyclinic.results.reading import read_results
 from polyclinic.testing.endpoint import EndpointProcess
 
@@ -58,7 +58,7 @@ def means(shown):
 
 def remembered(folder):
     with open_memory(folder) as memory:
-        return [(task, entry) for task, entry in entries_of(memory)]
+        return [(task, entry) for task, entry, _ in memory.news()]
 
 
 @pytest.mark.parametrize("where", [(), ("--on", "local:2")], ids=["here", "elsewhere"])

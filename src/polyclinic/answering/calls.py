@@ -141,10 +141,7 @@ class Calls:
         return Outcome(question=question, answers=frozenset(answers), rationale=rationale, end=end, trace=self.trace)
 
     def majority(self, question: str, voters: Sequence[TextAnswer], *, seed: int) -> Outcome:
-        """Returns the answer that most voters take, with the words of the first of them; equals are drawn by the seed.
-
-        Whole answers are counted, also where several options are asked for.
-        """
+        """Returns the answer that most voters take, in the words of the first of them; the seed draws among equals."""
         votes = Counter(voter.keys for voter in voters)
         most = max(votes.values())
         equals = sorted((keys for keys, number in votes.items() if number == most), key=sorted)

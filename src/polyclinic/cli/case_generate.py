@@ -116,10 +116,7 @@ async def write_records(
             at_once=_TOGETHER,
             workers=workers,
         )
-    refused = Counter(why for one in over for why in one.refused)
-    written = sum(one.written for one in over)
-    document = {"patients": len(over), "written": written, "refused": dict(sorted(refused.items()))}
-    write_json(folder / _COUNTS, document)
+    write_json(folder / _COUNTS, _counts(over))
     _show(over, writing.writer)
     show_usage(console(sys.stderr), session.ledger)
     return [one.case for one in over]
@@ -149,13 +146,19 @@ class CaseDrawing:
         return draw(knowledge, n=n, seed=self.seed, language=self.language, first=first)
 
 
-def _show(over: Sequence[WrittenPatient], writer: str) -> None:
-    written = sum(one.written for one in over)
+def _counts(over: Sequence[WrittenPatient]) -> dict[str, Any]:
     refused = Counter(why for one in over for why in one.refused)
-    rows = [("written", number(written, ","))]
-    rows.append(("kept as drawn, as every record was refused", number(len(over) - written, ",")))
-    rows += [(f"refused: {why}", number(times, ",")) for why, times in sorted(refused.items())]
-    console().print(table(f"{len(over):,} histories by {writer}", ("", "number"), rows))
+    written = sum(one.written for one in over)
+    return {"patients": len(over), "written": written, "refused": dict(sorted(refused.items()))}
+
+
+def _show(over: Sequence[WrittenPatient], writer: str) -> None:
+    counts = _counts(over)
+    kept = counts["patients"] - counts["written"]
+    rows = [("written", counts["written"]), ("kept as drawn, as every record was refused", kept)]
+    rows += [(f"refused: {why}", times) for why, times in counts["refused"].items()]
+    shown = ((name, number(count, ",")) for name, count in rows)
+    console().print(table(f"{len(over):,} histories by {writer}", ("", "number"), shown))
 
 
 _AGENT_HOSPITAL = "respiratory"
@@ -224,7 +227,11 @@ async def generate(
     if layout == "tor":
         if on is not None:
             raise UserError(f"--on {on} divides outpatients, and what --writer writes; leave it out")
-        _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
+        if (left := len(knowledge.diseases)) < _FEWEST:
+            raise UserError(f"inpatients have several diseases at once; --diseases leaves {left}, needs {_FEWEST}")
+        inpatients = generate_inpatients(knowledge, n=n, seed=seed, language=language)
+        write_text(out, tor_lines(inpatients, with_pathology(knowledge)))
+        note(f"{counted(n, 'inpatient')}: {out}. Next: polyclinic eval tor --cases {out} --doctor rules")
         return
     drawing = CaseDrawing(diseases or "all", region, seed, language)
     if on is None:
@@ -270,13 +277,3 @@ async def _generate_practice(
         f"{_TRAIN:,} patients to practise on and {_TEST} for tests: {out}. Next: polyclinic evolve --train "
         f"{files['train']} --test {files['test']} --out evolved"
     )
-
-
-def _generate_inpatients(knowledge: Knowledge, out: Path, *, n: int, seed: int, language: Language) -> None:
-    if len(knowledge.diseases) < _FEWEST:
-        raise UserError(
-            f"inpatients have several diseases at once; --diseases leaves {len(knowledge.diseases)}, needs 4"
-        )
-    cases = generate_inpatients(knowledge, n=n, seed=seed, language=language)
-    write_text(out, tor_lines(cases, with_pathology(knowledge)))
-    note(f"{counted(n, 'inpatient')}: {out}. Next: polyclinic eval tor --cases {out} --doctor rules")

@@ -16,7 +16,6 @@ from polyclinic.judging.model_judging import UntilStopped, failures
 from polyclinic.metrics.disease_names import (
     RELATIONS,
     ComparedPair,
-    NamePair,
     agreement_with_labels,
     compare_by_rules,
     read_name_pairs,
@@ -61,18 +60,17 @@ async def compare(
     pairs = read_name_pairs(file)
     batches = check_batches(kept, [judge], wanted=batch_api)
     check_place(kept)
+    stopped: RunStopped | None = None
     if judge is None:
-        compared, ledger, stopped = compare_by_rules(pairs), Ledger(), None
+        compared, ledger = compare_by_rules(pairs), Ledger()
     else:
-        run = options.RunOptions(
-            json=json,
-            max_failures=max_failures,
-            models=models,
-            out=kept.out,
-            reuse=kept.reuse,
-            invocation=kept.invocation,
-        )
-        compared, ledger, stopped = await _judged(pairs, judge, run, batches)
+        run, until = options.RunOptions(**vars(kept), json=json, models=models), UntilStopped(is_stopped=is_stopped)
+        named = {"named": "disease names", "episode": "disease names"}
+        async with open_judge(judge, run, **named, what="comparison", batches=batches) as (asked, ledger):
+            with progress("comparing", len(pairs), quiet=json) as advance:
+                reader, temperature = until.of(asked), models.temperature
+                compared = await compare_by_model(pairs, reader, temperature=temperature, advance=advance)
+        stopped = until.stopped
     agreed = agreement_with_labels(compared)
     unreadable, failed = failures(compared)
     rows = [_row(one) for one in compared]
@@ -94,19 +92,6 @@ async def compare(
     if 100 * sum(failed.values()) > max_failures * len(pairs):
         problem = f"{sum(failed.values())} of {len(pairs)} questions to the judge failed ({', '.join(failed)})"
         raise PlayFailure(f"{problem}, more than run.max-failures {max_failures:g} allows")
-
-
-async def _judged(
-    pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: bool
-) -> tuple[list[ComparedPair], Ledger, RunStopped | None]:
-    opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
-    async with opening as (model, ledger):
-        with progress("comparing", len(pairs), quiet=run.json) as advance:
-            until = UntilStopped(is_stopped=is_stopped)
-            compared = await compare_by_model(
-                pairs, until.of(model), temperature=run.models.temperature, advance=advance
-            )
-    return compared, ledger, until.stopped
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:

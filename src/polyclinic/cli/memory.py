@@ -22,11 +22,9 @@ from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRe
 from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.memory import (
     About,
-    DoctorMemory,
     New,
     Note,
     about_memory,
-    entries_of,
     has_memory,
     merged,
     open_memory,
@@ -97,7 +95,14 @@ async def show(
     doctor that plays also weighs what it has learnt since.
     """
     if out is not None:
-        _export(folder, out, force=force)
+        check_new(out, force=force)
+        source = _of_folder(folder)
+        lines = [_entry_document(new.task, new.entry) for new in source.entries]
+        lines += [
+            {"kind": _READING, **msgspec.to_builtins(record)} for one in source.read for record in one.studied.records
+        ]
+        write_text(out, json_lines(lines))
+        note(f"{len(lines):,} entries: {out}")
     elif near is not None:
         await _show_near(folder, near, [task] if task is not None else _TASKS, limit, models, json=json)
     elif several := memories_of(folder):
@@ -107,39 +112,43 @@ async def show(
 
 
 def _show_one(folder: Path, task: ClinicalTask | None, limit: int, *, json: bool) -> None:
-    read = _read(folder)
-    if read and task is None and not has_memory(snapshot_of(folder)[0]):
-        _show_read(read, limit, json=json)
-        return
-    with open_memory(folder) as memory:
-        tasks = [task] if task is not None else list(ClinicalTask)
-        if json:
-            document = {
-                "about": msgspec.to_builtins(memory.about),
-                "tasks": {t: _task(memory, t, limit) for t in tasks},
+    read, screen = _read(folder), console()
+    document: dict[str, Any] = {"read": len(read)} if read else {}
+    if not read or task is not None or has_memory(snapshot_of(folder)[0]):
+        with open_memory(folder) as memory:
+            about, tasks = memory.about, (task,) if task is not None else _TASKS
+            held: dict[ClinicalTask, tuple[Sequence[Entry], Sequence[Entry]]] = {
+                one: (memory.records[one].entries, memory.experience[one].entries) for one in tasks
             }
-            print_json(document | ({"read": len(read)} if read else {}))
-            return
-        counts = [(t.value, number(len(memory.records[t]), ","), number(len(memory.experience[t]), ",")) for t in tasks]
-        screen = console()
-        screen.print(table(None, ("task", "records", "experience"), counts))
-        for one in tasks:
-            for entry in _last(memory, one, limit):
-                screen.print(plain(f"\n{_entry_line(one, entry)}"), soft_wrap=True)
-        if read and task is None:
-            _show_read(read, limit)
-        about = memory.about
-        note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
-
-
-def _show_read(read: Sequence[StudyRecord], limit: int, *, json: bool = False) -> None:
+        last = {one: [*records[-limit:], *experience[-limit:]] for one, (records, experience) in held.items()}
+        shown: dict[str, dict[str, Any]] = {
+            one.value: {
+                "records": len(records),
+                "experience": len(experience),
+                "last": [_entry_document(one, entry) for entry in last[one]],
+            }
+            for one, (records, experience) in held.items()
+        }
+        document = {"about": msgspec.to_builtins(about), "tasks": shown, **document}
+    else:
+        document["last"] = msgspec.to_builtins(read[-limit:])
     if json:
-        print_json({"read": len(read), "last": msgspec.to_builtins(read[-limit:])})
+        print_json(document)
         return
-    console().print(plain(f"\n{len(read):,} questions on documents, answered rightly"))
-    for one in read[-limit:]:
-        right = one.question.options[one.key]
-        console().print(plain(f"\n{one.passage}: {one.question.stem} {right}. {one.reasoning}"), soft_wrap=True)
+    if "tasks" in document:
+        counts = [(t, number(one["records"], ","), number(one["experience"], ",")) for t, one in shown.items()]
+        screen.print(table(None, ("task", "records", "experience"), counts))
+        for one, entries in last.items():
+            for entry in entries:
+                screen.print(plain(f"\n{_entry_line(one, entry)}"), soft_wrap=True)
+    if read and task is None:
+        screen.print(plain(f"\n{len(read):,} questions on documents, answered rightly"))
+        for record in read[-limit:]:
+            right = record.question.options[record.key]
+            answered = f"{record.question.stem} {right}. {record.reasoning}"
+            screen.print(plain(f"\n{record.passage}: {answered}"), soft_wrap=True)
+    if "tasks" in document:
+        note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
 
 
 async def _show_near(
@@ -169,7 +178,12 @@ async def _show_near(
 
 def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
     """Prints how much is in each of the memories of a run of the hospital."""
-    names = _names(run)
+    try:
+        hospital = RecordedRun(run).configuration["hospital"]
+        staff = {id: f"{one['name']['en']}, {', '.join(one['departments'])}" for id, one in hospital["staff"].items()}
+        names = staff | {id: name["en"] for id, name in hospital["departments"].items()}
+    except (BadInput, KeyError):
+        names = {}
     memories = {unquote(folder.name): _counted(folder) for folder in folders}
     if json:
         print_json({"memories": memories})
@@ -204,28 +218,6 @@ def _counted(folder: Path) -> dict[str, Any]:
     return {"patients": patients, "tasks": tasks, "questions": questions}
 
 
-def _names(run: Path) -> dict[str, str]:
-    """Returns the English names of the run's doctors and departments."""
-    try:
-        hospital = RecordedRun(run).configuration["hospital"]
-    except (BadInput, KeyError):
-        return {}
-    staff = {id: f"{one['name']['en']}, {', '.join(one['departments'])}" for id, one in hospital["staff"].items()}
-    return staff | {id: name["en"] for id, name in hospital["departments"].items()}
-
-
-def _export(folder: Path, out: Path, *, force: bool) -> None:
-    """Writes all entries as JSON lines, each with where it came from."""
-    check_new(out, force=force)
-    read, lines = _read(folder), []
-    if not read or has_memory(snapshot_of(folder)[0]):
-        with open_memory(folder) as memory:
-            lines += [_entry_document(task, entry) for task, entry in entries_of(memory)]
-    lines += [{"kind": _READING, **msgspec.to_builtins(record)} for record in read]
-    write_text(out, json_lines(lines))
-    note(f"{len(lines):,} entries: {out}")
-
-
 def _read(folder: Path) -> Sequence[StudyRecord]:
     """Returns what was learnt from documents."""
     folder, _ = snapshot_of(folder)
@@ -233,16 +225,6 @@ def _read(folder: Path) -> Sequence[StudyRecord]:
         return ()
     with open_reading(folder) as library:
         return library.records
-
-
-def _task(memory: DoctorMemory, task: ClinicalTask, limit: int) -> dict[str, Any]:
-    records, experience = memory.records[task], memory.experience[task]
-    shown = [_entry_document(task, entry) for entry in _last(memory, task, limit)]
-    return {"records": len(records), "experience": len(experience), "last": shown}
-
-
-def _last(memory: DoctorMemory, task: ClinicalTask, limit: int) -> list[Entry]:
-    return [*memory.records[task].entries[-limit:], *memory.experience[task].entries[-limit:]]
 
 
 def _entry_document(task: ClinicalTask, entry: Entry) -> dict[str, Any]:

@@ -82,14 +82,18 @@ async def read(
             raise UserError(f"{name!r} cannot read; a model can, such as direct/NAME")
     if isinstance(folder, Path) and snapshot_of(folder)[1] is not None:
         raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
-    chosen = _passages(corpus, about, limit)
+    with Corpus(find_corpus(corpus)) as opened:
+        found = list(opened.passages()) if about is None else list(opened.find(about, limit or len(opened)))
+    if not found:
+        raise UserError(f"{corpus} holds nothing{'' if about is None else f' that is found by {about!r}'}")
+    chosen = found[:limit]
     language = language_of([passage.text for passage in chosen])
     with memory_folder(folder, [READING]) as place:
+        stored = is_read_stored(place)
         made_by = embedder or _embedder_of(place) or _EMBEDDERS[language]
         check_memory_embedder(made_by)
         asked = [doctor, writer or doctor, *asked_for(made_by)]
         make_folder(place, parents=True)
-        stored = is_read_stored(place)
         kept = KeptOptions(out=address_of(place, READING) if stored else place)
         run = f"read {f'{place_of(place, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
         async with open_models(asked, models, journal=journal_of(answers_of(kept), run=run), seed=seed) as session:
@@ -140,15 +144,6 @@ async def read(
                     if isinstance(stopped, EndpointError):
                         raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
                     raise type(stopped)(f"{stopped}; {again}")
-
-
-def _passages(corpus: str, about: str | None, most: int | None) -> list[Passage]:
-    """Returns what is to be read."""
-    with Corpus(find_corpus(corpus)) as opened:
-        found = list(opened.passages()) if about is None else list(opened.find(about, most or len(opened)))
-    if not found:
-        raise UserError(f"{corpus} holds nothing{'' if about is None else f' that is found by {about!r}'}")
-    return found[:most]
 
 
 def _embedder_of(folder: Path) -> str | None:

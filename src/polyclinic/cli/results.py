@@ -14,6 +14,7 @@ from rich.text import Text
 from polyclinic.cli.results_tables import hospital_tables, show_compared, show_hospitals, show_joined, write_tables
 from polyclinic.errors import UserError
 from polyclinic.files import make_empty_folder
+from polyclinic.frames import flat
 from polyclinic.hospital.record.comparison import compare_runs
 from polyclinic.hospital.record.recorded import is_run
 from polyclinic.results.comparing import compare_results, difference_rows
@@ -208,7 +209,7 @@ def compare(
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         hospitals = compare_runs(*map(Path, folders))
         if layout is not None or out is not None:
-            write_tables(hospital_tables(hospitals), hospitals.as_rows(), layout, out)
+            write_tables(hospital_tables(hospitals), [flat(one) for one in hospitals["measures"]], layout, out)
         elif json:
             print_json(hospitals)
         else:

@@ -18,19 +18,10 @@ from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
 from polyclinic.players.mind_names import model_of
-from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord
-from polyclinic.results.provenance import (
-    address,
-    call_sums,
-    command_words,
-    data_files,
-    now,
-    own_code,
-    versions,
-    without_secrets,
-)
+from polyclinic.results.folder import CALLS, AskedModel, CallSum
+from polyclinic.results.provenance import asked_models, call_sums, versions
 from polyclinic.run.options import KeptOptions
-from polyclinic.run.output import write_record
+from polyclinic.run.output import record_of, write_record
 from polyclinic.run.storing import keep_results
 from polyclinic.terminal.screen import note
 
@@ -60,15 +51,12 @@ def _write(folder: Path, run: RecordedRun, kept: KeptOptions) -> None:
     setup = begun.get("setup", {})
     seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
     ledger = _ledger(folder, calls_of_run(folder, begun, kept.database))
-    record = RunRecord(
+    record = record_of(
+        this,
+        msgspec.to_builtins(begun),
         kind="run",
-        command=command_words(this.words),
-        configuration=without_secrets(msgspec.to_builtins(begun)),
         versions=versions() | {"polyclinic": run.package},
-        finished=now(),
         seed=seed,
-        data=data_files(this.files),
-        code=own_code(begun),
         models=_models(setup),
         measures=MEASURES,
         calls=call_sums(ledger)
@@ -108,13 +96,8 @@ def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
     """Returns who played which role with a model, and how it was asked."""
     file = setup.get("model_file")
     said = read_model_file(Path(file)) if file and Path(file).is_file() else NOTHING_SAID
-    asked = []
-    for role in ("doctor", "patient", "nurse", "examiner", "pharmacist"):
-        if (name := _model_of(setup.get(role, ""))) is not None:
-            own = said.asking(name, role)
-            urls = own.base_urls or Address(base_url=setup.get("base_url")).base_urls
-            how = {key: setup[key] for key in ("temperature", "concurrency", "timeout") if setup.get(key) is not None}
-            how |= {key: one for key, one in msgspec.to_builtins(own).items() if key not in ("base_url", "api_key_env")}
-            parameters = without_secrets(how)
-            asked.append(AskedModel(name=name, role=role, base_url=[*map(address, urls)], parameters=parameters))
-    return asked
+    roles = ("doctor", "patient", "nurse", "examiner", "pharmacist")
+    named = Ledger()
+    named.asked_of |= {(role, name) for role in roles if (name := _model_of(setup.get(role, ""))) is not None}
+    how = {key: setup.get(key) for key in ("temperature", "concurrency", "timeout")}
+    return asked_models(named, said, base_urls=Address(base_url=setup.get("base_url")).base_urls, **how)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from polyclinic.errors import UserError
 from polyclinic.files import check_writable, write_text
-from polyclinic.hospital.record.comparison import PairedBy, RunComparison
+from polyclinic.hospital.record.comparison import PairedBy
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.export import TableLayout, as_latex, as_markdown, as_text, write_table
 from polyclinic.results.joining import JoinedTable
@@ -128,20 +128,20 @@ _HOW = (
 )
 
 
-def show_hospitals(screen: Console, compared: RunComparison) -> None:
+def show_hospitals(screen: Console, compared: dict[str, Any]) -> None:
     """Prints by how much the second run is above the first, with intervals and adjusted p values."""
-    seeds = ", ".join(map(str, compared.seeds))
-    screen.print(plain(f"1: {compared.first}\n2: {compared.second}"), style="bold", soft_wrap=True)
-    alone = f"{compared.only_first:,} only in 1, {compared.only_second:,} only in 2"
+    seeds = ", ".join(map(str, compared["seeds"]))
+    screen.print(plain(f"1: {compared['first']}\n2: {compared['second']}"), style="bold", soft_wrap=True)
+    alone = f"{compared['only_first']:,} only in 1, {compared['only_second']:,} only in 2"
     why = (
         ": with the other their residents were ill already, or dead"
-        if compared.only_first + compared.only_second
+        if compared["only_first"] + compared["only_second"]
         else ""
     )
-    screen.print(f"seed {seeds}: {compared.onsets:,} onsets are the same in both; {alone}{why}")
-    for name, (one, other) in compared.differs.items():
+    screen.print(f"seed {seeds}: {compared['onsets']:,} onsets are the same in both; {alone}{why}")
+    for name, (one, other) in compared["differs"].items():
         screen.print(plain(f"{name}: {one} → {other}"), soft_wrap=True)
-    if not compared.differs:
+    if not compared["differs"]:
         screen.print("begun alike: what differs comes from versions of the package, or of models", style="yellow")
     for told in hospital_tables(compared):
         screen.print()
@@ -149,23 +149,23 @@ def show_hospitals(screen: Console, compared: RunComparison) -> None:
     screen.print(_HOW, style="dim")
 
 
-def hospital_tables(compared: RunComparison) -> list[PrintedTable]:
+def hospital_tables(compared: dict[str, Any]) -> list[PrintedTable]:
     """Returns a table for each way in which measures are paired, with what is to be said below the last."""
     tables = []
     for by, title in _TITLES.items():
         rows = [
             PrintedRow(
-                (one.name,),
+                (one["name"],),
                 (
-                    PrintedNumber(number(one.first)),
-                    PrintedNumber(number(one.second)),
-                    difference_figure(one.difference),
-                    PrintedNumber(p_value(one.p_holm)),
-                    PrintedNumber(number(one.difference.n, ",")),
+                    PrintedNumber(number(one["first"])),
+                    PrintedNumber(number(one["second"])),
+                    difference_figure(one["difference"]),
+                    PrintedNumber(p_value(one["p_holm"])),
+                    PrintedNumber(number(one["difference"].n, ",")),
                 ),
             )
-            for one in compared.measures
-            if one.by == by
+            for one in compared["measures"]
+            if one["by"] == by
         ]
         if rows:
             heads = ("1", "2", "2 − 1", "p (Holm)", "pairs")

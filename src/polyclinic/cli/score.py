@@ -20,7 +20,7 @@ from polyclinic.cli.sessions import open_judge
 from polyclinic.errors import BadInput, RunStopped, UserError
 from polyclinic.evaluations.aie.tables import show_compared, show_left_out
 from polyclinic.evaluations.people import show_agreement, show_figures
-from polyclinic.evaluations.protocol import at_temperatures, followed, mind_kind
+from polyclinic.evaluations.protocol import followed, mind_kind, with_temperatures
 from polyclinic.judging.people import agreed, figures, people_judgements
 from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.metrics import conversation
@@ -161,7 +161,7 @@ class _Scoring:
     def __init__(self, how: ScoreOptions, model: str | None, what: str) -> None:
         self.how, self.model, self.what = how, model, what
         self.rules = followed(MvmeSettings, how.protocol)
-        models = at_temperatures(self.rules, how.models, {"judge": [model]})
+        models, _ = with_temperatures(self.rules, how.models, {"judge": [model]})
         kept: dict[str, Any] = {"out": how.out, "reuse": how.reuse, "invocation": how.invocation}
         self.run = RunOptions(seed=how.seed, json=how.json, models=models, **kept)
         check_place(how)
@@ -404,8 +404,10 @@ async def icd(
             "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set icd.table=FILE"
         )
     entries = linking.english_entries() if table is None else linking.read_entries(table)
-    linker = partial(linking.link_plainly, entries=entries) if plain else linking.Titles(entries).link_all
-    linker = linking.NearestTitles(entries, linker).link_all if nearest else linker
+    linker: linking.Linker = (
+        partial(linking.link_plainly, entries=entries) if plain else linking.Titles(entries).link_all
+    )
+    linker = linking.with_nearest(entries, linker) if nearest else linker
     summary = icd_scores.score_names(reports.pairs, linker, seed=how.seed)
     document = {
         "file": str(file),

@@ -245,15 +245,27 @@ def show_end(
         _show_choice(console, chosen, revealed)
         return
     team = () if isinstance(visit, Visit) else visit.consultations
-    right = verdict(visit.report, visit.truth, knowledge)
-    shown = _outcome(
-        visit.report,
-        revealed,
-        right,
-        _end_words(language_of(visit)),
-        by_director=bool(team),
-        expected=expected or {},
-    )
+    words, report, expected = _end_words(language_of(visit)), visit.report, expected or {}
+    shown = Table(title_justify="left", show_lines=True, expand=False)
+    shown.add_column("")
+    shown.add_column(words["by_director"] if team else words["report"], overflow="fold")
+    shown.add_column(words["truth"], overflow="fold")
+    diagnoses = Text(words["no_report"] if report is None else words["none_named"])
+    if report is not None and report.diagnoses:
+        diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
+    truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
+    right = _VERDICT[verdict(report, visit.truth, knowledge)]
+    shown.add_row(Text.assemble(words["diagnosis"] + " ", right), diagnoses, truth)
+    if report is not None:
+        for name, reported, so in (
+            ("symptoms", report.symptoms, expected.get(Aspect.SYMPTOMS, ())),
+            ("examinations", report.examinations, expected.get(Aspect.EXAMINATIONS, ())),
+            ("rationale", report.rationale, revealed.rationale),
+            ("treatment", report.treatment, revealed.treatment),
+        ):
+            shown.add_row(words[name], _items(reported), _items(so))
+    if revealed.severity:
+        shown.add_row(words["severity"], "", words["severities"][revealed.severity])
     console.print(shown, "")
     if team:
         alone = (f"doctor {n} {verdict(one.report, one.truth, knowledge)}" for n, one in enumerate(team, start=1))
@@ -264,34 +276,6 @@ def language_of(visit: Visit | TeamVisit) -> Language:
     """Returns the language that a visit was held in."""
     opened = visit.trace.last(Opened)
     return "en" if opened is None else opened.presentation.language
-
-
-def _outcome(
-    report: Report | None,
-    revealed: Revealed,
-    right: Verdict,
-    words: dict[str, Any],
-    *,
-    by_director: bool,
-    expected: Mapping[Aspect, Sequence[str]],
-) -> Table:
-    shown = Table(title_justify="left", show_lines=True, expand=False)
-    shown.add_column("")
-    shown.add_column(words["by_director"] if by_director else words["report"], overflow="fold")
-    shown.add_column(words["truth"], overflow="fold")
-    diagnoses = Text(words["no_report"] if report is None else words["none_named"])
-    if report is not None and report.diagnoses:
-        diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
-    truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
-    shown.add_row(Text.assemble(f"{words['diagnosis']} ", _VERDICT[right]), diagnoses, truth)
-    if report is not None:
-        shown.add_row(words["symptoms"], _items(report.symptoms), _items(expected.get(Aspect.SYMPTOMS, ())))
-        shown.add_row(words["examinations"], _items(report.examinations), _items(expected.get(Aspect.EXAMINATIONS, ())))
-        shown.add_row(words["rationale"], _items(report.rationale), _items(revealed.rationale))
-        shown.add_row(words["treatment"], _items(report.treatment), _items(revealed.treatment))
-    if revealed.severity:
-        shown.add_row(words["severity"], "", words["severities"][revealed.severity])
-    return shown
 
 
 def _show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:

@@ -38,9 +38,8 @@ from polyclinic.models.ledger import Spending
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, RunRecord, read_record, replacing
+from polyclinic.results.folder import CALLS, RECORD, read_record, replacing
 from polyclinic.results.joining import flat_rows, join, told_apart
-from polyclinic.results.provenance import command_words, now, versions, without_secrets
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import (
     DIR,
@@ -54,7 +53,7 @@ from polyclinic.run.options import (
     On,
     Several,
 )
-from polyclinic.run.output import write_record
+from polyclinic.run.output import record_of, write_record
 from polyclinic.run.storing import answers_of, check_same, keep_results, results_folder
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
@@ -295,12 +294,9 @@ def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions
     """Writes what is over of it, and prints it; `left` names what is not done yet."""
     results = told_apart(read_results(*begun))
     records = [one.record for one in results]
-    record = RunRecord(
-        kind=kept.invocation.kind,
-        command=command_words(kept.invocation.words),
-        configuration=without_secrets(kept.invocation.options),
-        versions=versions(),
-        finished=now(),
+    record = record_of(
+        kept.invocation,
+        kept.invocation.options,
         data=_each_once(file for one in records for file in one.data),
         code=_each_once(code for one in records for code in one.code),
         models=_each_once(model for one in records for model in one.models),

@@ -219,17 +219,17 @@ def converted(arguments: Mapping[str, Any], kind: type[Arguments], name: str) ->
         raise UserError(f"{name}: {error}") from None
 
 
-def with_arguments(function: Callable[..., Any], name: str, kind: type[msgspec.Struct]) -> Callable[..., Any]:
-    """Returns a function with a name, and with the fields of a struct as its arguments."""
+def with_arguments(
+    function: Callable[..., Any], name: str, kind: type[msgspec.Struct], *, others: str = "", doc: str | None = None
+) -> Callable[..., Any]:
+    """Returns a function with a name, and with the fields of a struct, and `others`, as its arguments."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = kind.__doc__
+    function.__doc__ = doc or kind.__doc__
+    empty = inspect.Parameter.empty
     arguments = [
-        inspect.Parameter(
-            one.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if one.required else one.default,
-        )
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=empty if one.required else one.default)
         for one in msgspec.structs.fields(kind)
     ]
+    arguments += [inspect.Parameter(others, inspect.Parameter.VAR_KEYWORD)] if others else []
     function.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
     return function

@@ -21,7 +21,7 @@ from inspect_ai.solver import Solver, TaskState, solver
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import EndpointError, UserError
-from polyclinic.evals.adapter import Tested, kept_as, solving
+from polyclinic.evals.adapter import Tested, converted, kept_as, solving, with_arguments
 from polyclinic.language.language import language_of
 from polyclinic.methods.table import METHODS, Answering, ChosenMethod, answering, choose, find_method
 from polyclinic.questions.exam import ExamQuestion
@@ -54,24 +54,11 @@ def solver_of(method: str) -> Callable[..., Solver]:
     """
     summary, name = find_method(method).summary, method.rpartition(":")[2]
 
-    def made(
-        *,
-        several: bool = False,
-        seed: int = 0,
-        temperature: float | None = None,
-        examples: str | None = None,
-        training: str | None = None,
-        **settings: Any,
-    ) -> Solver:
-        given = dict(several=several, seed=seed, temperature=temperature, examples=examples, training=training)  # noqa: C408
-        try:
-            always = msgspec.convert(given, _Always)
-        except msgspec.ValidationError as error:
-            raise UserError(f"{method}: {error}") from None
-        return _solving(chosen_with(method, settings), always)
+    def made(**given: Any) -> Solver:
+        always = converted({one: given.pop(one) for one in _Always.__struct_fields__ if one in given}, _Always, method)
+        return _solving(chosen_with(method, given), always)
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"""Puts each sample to the method `{method}`: {summary}.
+    doc = f"""Puts each sample to the method `{method}`: {summary}.
 
     The sample's choices are the options, and the chosen ones are marked. An answer that cannot be used marks none and
     leaves the completion empty; if no answer comes, the sample is an error.
@@ -87,7 +74,7 @@ def solver_of(method: str) -> Callable[..., Solver]:
     Raises:
         UserError: no such setting, a value that it does not take, or a file that cannot be used.
     """
-    return solver(name=name)(made)
+    return solver(name=name)(with_arguments(made, name, _Always, others="settings", doc=doc))
 
 
 def chosen_with(method: str, settings: dict[str, Any]) -> ChosenMethod:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -415,6 +415,15 @@ class PatientTask(ModelTask, kw_only=True, frozen=True):
     def read(self, state: TaskState) -> Any:
         return msgspec.convert(state.store.get(ROW), self.row)
 
+    def keep(self, item: Any, row: Any, said: Iterable[tuple[str, str]], state: TaskState) -> str:
+        """Writes what doctor and patient `said` to the sample's messages, and the row to its store."""
+        known = f"Case {item.id}. The patient: {describe(item.record.presentation)}"
+        state.messages = [ChatMessageSystem(content=known)]
+        for asked, reply in said:
+            state.messages += [ChatMessageUser(content=asked), ChatMessageAssistant(content=reply)]
+        state.store.set(ROW, msgspec.to_builtins(row))
+        return str(row.reply)
+
 
 class PatientSimulator(PatientTask, kw_only=True, frozen=True):
     """The model under test plays the state-aware patient; people have labelled what every question is.
@@ -445,13 +454,7 @@ class PatientSimulator(PatientTask, kw_only=True, frozen=True):
         if row.failed:
             raise EndpointError(f"the patient: {row.error}")
         told = f"[{row.state}] {row.reply}" if row.state is not None else f"The patient failed: {row.error}"
-        state.messages = [
-            ChatMessageSystem(content=f"Case {item.id}. The patient: {describe(item.record.presentation)}"),
-            ChatMessageUser(content=item.questions[0].text),
-            ChatMessageAssistant(content=told),
-        ]
-        state.store.set(ROW, msgspec.to_builtins(row))
-        return row.reply
+        return self.keep(item, row, [(item.questions[0].text, told)], state)
 
     async def score(self, item: LabelledCase, row: LabelledReply, _: None) -> Score:
         label = item.questions[0].state
@@ -493,14 +496,8 @@ class RecordedTurns(PatientTask, kw_only=True, frozen=True):
         (row,) = beside_recorded(item, await put_turns(item, who))
         if row.error:
             raise EndpointError(f"the patient: {row.error}")
-        known = f"Case {row.case}. The patient: {describe(item.record.presentation)}"
-        said: list[ChatMessage] = [ChatMessageSystem(content=known)]
-        for turn in item.turns[: row.number]:
-            said += [ChatMessageUser(content=turn.doctor), ChatMessageAssistant(content=turn.patient)]
-        said += [ChatMessageUser(content=row.text), ChatMessageAssistant(content=f"[{row.state}] {row.reply}")]
-        state.messages = said
-        state.store.set(ROW, msgspec.to_builtins(row))
-        return row.reply
+        before = [(turn.doctor, turn.patient) for turn in item.turns[: row.number]]
+        return self.keep(item, row, [*before, (row.text, f"[{row.state}] {row.reply}")], state)
 
     async def score(self, item: RecordedDialogue, row: RecordedRow, _: None) -> Score:
         values = dict.fromkeys(self.metrics, math.nan)

@@ -26,7 +26,6 @@ from polyclinic.evaluations.protocol import ByProtocol, WhoPlays, followed, held
 from polyclinic.judging.model_judging import UntilStopped
 from polyclinic.judging.verdicts import Known, PersonsVerdict
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.language.language import Language
 from polyclinic.methods.table import ChosenMethod, ModelFor
 from polyclinic.models.model import Model
 from polyclinic.models.open import meant_model
@@ -501,7 +500,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
                 visits,
                 director=plan.director,
                 judges=models,
-                languages=_languages(plan.cases),
+                languages={case.presentation.language for case in plan.cases},
                 pictures=setup.pictures,
                 batches=batches,
                 desk=desk,
@@ -518,10 +517,6 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
             stack=stack,
         )
         yield opened, trust
-
-
-def _languages(cases: Sequence[Case]) -> set[Language]:
-    return {case.presentation.language for case in cases}
 
 
 async def _play_at(desk: Desk, work: Work, item: Any, player: Any) -> Any:

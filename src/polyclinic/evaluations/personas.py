@@ -55,12 +55,6 @@ async def with_personas(
     return [msgspec.structs.replace(case, persona=personas[case.id]) if case.id in personas else case for case in cases]
 
 
-def check_maker(mind: str) -> None:
-    """Refuses, as a UserError, a mind that makes no personas."""
-    if mind != TEMPLATES and model_of(mind) is None:
-        raise UserError(f"no personas by {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
-
-
 async def made_persona(
     case: Case, model: Model | None, *, seed: int, manner: Manner | None, temperature: float | None
 ) -> Persona | str:

@@ -71,18 +71,17 @@ def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: 
         others = [name for name in minds.get("doctor", ()) if name is not None and mind_kind(name) != "model"]
         departures += [f"doctor {name} (no model, as all of the paper's are)" for name in others]
         departures += rules.changed
-    tuned, temperatures = _with_temperatures(rules, models, minds)
+    tuned, temperatures = with_temperatures(rules, models, minds)
     say(rules, departures)
     return ByProtocol(tuned, temperatures, departures)
 
 
-def at_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) -> M:
-    """Returns how models are asked; a UserError if --temperature, or the file of models, contradicts the protocol."""
-    return _with_temperatures(rules, models, minds)[0]
+def with_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) -> tuple[M, dict[str, str]]:
+    """Returns how models are asked, and where the temperature of each role comes from.
 
-
-def _with_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) -> tuple[M, dict[str, str]]:
-    """Returns how models are asked, and where the temperature of each role comes from."""
+    Raises:
+        UserError: --temperature, or the file of models, contradicts the protocol.
+    """
     found: dict[str, float] = {}
     sources: dict[str, dict[str, None]] = {}
     every = ((role, model_of(name)) for role, names in minds.items() for name in names if name is not None)

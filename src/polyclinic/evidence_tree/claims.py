@@ -581,78 +581,72 @@ class _Found(NamedTuple):
 _term_words = WordLists(Path(__file__).with_name("terms")).section("terms", _TermWords)
 
 
-class TermsHeld:
-    """The standard terms, held against the results of one record."""
-
-    def __init__(self, results: NumbersHeld) -> None:
-        self._results = results
-
-    def hold(self, claim: str) -> HeldAgainst:
-        """Returns what the results say to a claim that is made of standard terms; "no claim" to any other."""
-        language = language_in(claim)
-        words, denial = _term_words(language), clause_words(language).denial.match(claim.strip())
-        said = claim.strip()[denial.end() :] if denial is not None else claim.strip()
-        if words.past.search(said):
+def terms_held(claim: str, results: NumbersHeld) -> HeldAgainst:
+    """Returns what the results say to a claim that is made of standard terms; "no claim" to any other."""
+    language = language_in(claim)
+    words, denial = _term_words(language), clause_words(language).denial.match(claim.strip())
+    said = claim.strip()[denial.end() :] if denial is not None else claim.strip()
+    if words.past.search(said):
+        return NO_CLAIM
+    pressure = words.pressure.search(said)
+    bare = said if pressure is None else said[: pressure.start()] + said[pressure.end() :]
+    terms = _terms_in(bare, words)
+    if not terms or (pressure is not None and not any("systolic" in term.items for term in terms)):
+        return NO_CLAIM
+    rest = blanked(bare, ((term.start, term.end) for term in terms))
+    claimed = results.claimed(rest)
+    held = []
+    for term in terms:
+        wanted = term.wanted
+        if not wanted and claimed is not None:
+            wanted = (_WantedPlace(term.items, claimed, claimed == "normal"),)
+        if wanted:  # else a name that only a number is said of
+            held.append(_all_of([_where(one, results) for one in wanted]))
+    if pressure is not None:
+        held.append(_pressure(float(pressure[1]), float(pressure[2]), results))
+    spoken_of = tuple(result for term in terms for item in term.items for result, _ in results.of_item(item))
+    if figures(rest):
+        held.append(results.hold(rest, spoken_of))
+    else:
+        of_value = _claim_words(language)
+        patterns = [words.beside, of_value.degree]
+        if any(not term.wanted for term in terms):
+            patterns += [of_value.normal, of_value.low, of_value.high, of_value.abnormal]
+        for pattern in patterns:
+            rest = pattern.sub(" ", rest)
+        if pieces(rest):
             return NO_CLAIM
-        pressure = words.pressure.search(said)
-        bare = said if pressure is None else said[: pressure.start()] + said[pressure.end() :]
-        terms = _terms_in(bare, words)
-        if not terms:
-            return NO_CLAIM
-        rest = blanked(bare, ((term.start, term.end) for term in terms))
-        claimed = self._results.claimed(rest)
-        held = []
-        for term in terms:
-            wanted = term.wanted
-            if not wanted and claimed is not None:
-                wanted = (_WantedPlace(term.items, claimed, claimed == "normal"),)
-            if wanted:  # else a name that only a number is said of
-                held.append(_all_of([self._where(one) for one in wanted]))
-        if pressure is not None:
-            held.append(self._pressure(terms, float(pressure[1]), float(pressure[2])))
-        spoken_of = tuple(result for term in terms for item in term.items for result, _ in self._results.of_item(item))
-        if figures(rest):
-            held.append(self._results.hold(rest, spoken_of))
-        else:
-            of_value = _claim_words(language)
-            patterns = [words.beside, of_value.degree]
-            if any(not term.wanted for term in terms):
-                patterns += [of_value.normal, of_value.low, of_value.high, of_value.abnormal]
-            for pattern in patterns:
-                rest = pattern.sub(" ", rest)
-            if pieces(rest):
-                return NO_CLAIM
-        return _all_of(held, denied=denial is not None)
+    return _all_of(held, denied=denial is not None)
 
-    def _where(self, wanted: _WantedPlace) -> HeldAgainst:
-        found = [
-            (result, standing)
-            for item in wanted.items
-            for result, reading in self._results.of_item(item)
-            if (standing := self._results.standing(result, reading)) is not None
-        ]
-        right = [r for r, at in found if at == wanted.where or (wanted.where == "abnormal" and at != "normal")]
-        wrong = [r for r, _ in found if r not in right]
-        if not found or (wanted.lasting and not right):
-            return HeldAgainst("not there")
-        if (wanted.each and wrong) or not right:
-            return HeldAgainst("contradicted", by=wrong[0])
-        return HeldAgainst("supported", by=right[0])
 
-    def _pressure(self, terms: Sequence[_Found], systolic: float, diastolic: float) -> HeldAgainst:
-        if not any("systolic" in term.items for term in terms):
-            return NO_CLAIM
-        pairs = [
-            (result, reading, value)
-            for item, value in (("systolic", systolic), ("diastolic", diastolic))
-            for result, reading in self._results.of_item(item)
-        ]
-        by_item = {reading.item for _, reading, _ in pairs}
-        borne = {reading.item for _, reading, value in pairs if reading.low == reading.high == round(value)}
-        if len(by_item) < 2:
-            return HeldAgainst("not there")
-        by = next(result for result, reading, _ in pairs if reading.item in (by_item - borne or borne))
-        return HeldAgainst("supported" if borne == by_item else "contradicted", by=by)
+def _where(wanted: _WantedPlace, results: NumbersHeld) -> HeldAgainst:
+    found = [
+        (result, standing)
+        for item in wanted.items
+        for result, reading in results.of_item(item)
+        if (standing := results.standing(result, reading)) is not None
+    ]
+    right = [r for r, at in found if at == wanted.where or (wanted.where == "abnormal" and at != "normal")]
+    wrong = [r for r, _ in found if r not in right]
+    if not found or (wanted.lasting and not right):
+        return HeldAgainst("not there")
+    if (wanted.each and wrong) or not right:
+        return HeldAgainst("contradicted", by=wrong[0])
+    return HeldAgainst("supported", by=right[0])
+
+
+def _pressure(systolic: float, diastolic: float, results: NumbersHeld) -> HeldAgainst:
+    pairs = [
+        (result, reading, value)
+        for item, value in (("systolic", systolic), ("diastolic", diastolic))
+        for result, reading in results.of_item(item)
+    ]
+    by_item = {reading.item for _, reading, _ in pairs}
+    borne = {reading.item for _, reading, value in pairs if reading.low == reading.high == round(value)}
+    if len(by_item) < 2:
+        return HeldAgainst("not there")
+    by = next(result for result, reading, _ in pairs if reading.item in (by_item - borne or borne))
+    return HeldAgainst("supported" if borne == by_item else "contradicted", by=by)
 
 
 def _terms_in(text: str, words: _TermWords) -> list[_Found]:

@@ -30,7 +30,6 @@ from polyclinic.evidence_tree.claims import (
     HeldAgainst,
     NumbersHeld,
     Result,
-    TermsHeld,
     bare,
     claim_words,
     claims_of,
@@ -40,6 +39,7 @@ from polyclinic.evidence_tree.claims import (
     person_in,
     plainly,
     ranges_said,
+    terms_held,
     told_from_behind,
 )
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
@@ -84,7 +84,6 @@ class Supporter:
         self.texts = texts_of(record)
         self._who = record.presentation
         self._results = NumbersHeld(record, self.texts, knowledge)
-        self._terms = TermsHeld(self._results)
         self._symptoms = knowledge.symptoms
         self._lexicons = {self.language: lexicon or lexicon_of(knowledge, self.language)}
         self._sentences = [sentence for text in self.texts for sentence in _sentences(text)]
@@ -240,7 +239,7 @@ class Supporter:
         return _worst([self._symptom(symptom, there) for symptom, there in said.items()])
 
     def _by_terms(self, evidence: str, family: bool) -> Support:
-        held = NO_CLAIM if family else self._terms.hold(evidence)
+        held = NO_CLAIM if family else terms_held(evidence, self._results)
         if held.by is None:
             return NOT_THERE
         return _found(held.by.text, held.by.start, held.by.end, "by value", held.verdict)  # type: ignore[arg-type]

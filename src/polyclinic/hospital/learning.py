@@ -268,53 +268,52 @@ Read = Callable[[StudyRequest], Awaitable[PassageRead]]
 """Lets a doctor read a passage."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OffShift:
-    """Lets the doctors of a hospital read."""
+def read_off_shift(
+    hospital: Hospital,
+    setup: LearningSetup,
+    passages: Sequence[Passage],
+    *,
+    clock: Clock,
+    seed: int,
+    days: int,
+    read: Read,
+    takes: Callable[[str, Signal], None],
+) -> None:
+    """Lets the doctors of a hospital read passages on so many days.
 
-    hospital: Hospital
-    setup: LearningSetup
-    passages: Sequence[Passage]  # what there is to read
-    clock: Clock
-    seed: int
-    read: Read
-    takes: Callable[[str, Signal], None]  # gets who has begun to read, and the signal that happens at midnight
+    `takes` gets whose memory it is for, and the signal that happens at midnight with what was read.
+    """
+    first, weekday = datetime.date.fromisoformat(hospital.first_day), OpeningHours(hospital).weekday
 
-    def begin(self, days: int) -> None:
-        """Lets everybody read on so many days."""
-        readers: dict[str, list[Member]] = {}
-        for member in self.hospital.staff.values():
-            if member.job is Job.DOCTOR:
-                for holder in [member.id] if self.setup.holder == "doctor" else member.departments:
-                    readers.setdefault(holder, []).append(member)
-        for holder, members in readers.items():
-            self.clock.start(self._reads(holder, members, days))
-
-    def _reads(self, holder: str, members: Sequence[Member], days: int) -> Steps:
-        order = list(self.passages)
-        derive(self.seed, holder, "reading").shuffle(order)
-        first, weekday = datetime.date.fromisoformat(self.hospital.first_day), OpeningHours(self.hospital).weekday
+    def reads(holder: str, members: Sequence[Member]) -> Steps:
+        order = list(passages)
+        derive(seed, holder, "reading").shuffle(order)
         for day in range(days):
             shifts = [[shift for shift in one.shifts if weekday(day) in shift.days] for one in members]
             # An hour at which somebody is not on duty.
             hour = next((hour for hour in _HOURS if any(_is_off(theirs, hour) for theirs in shifts)), None)
             if hour is None:
                 continue
-            today, order = order[: self.setup.passages], order[self.setup.passages :]
+            today, order = order[: setup.passages], order[setup.passages :]
             if not today:
                 return
-            yield self.clock.at(day * DAY + hour * HOUR)
+            yield clock.at(day * DAY + hour * HOUR)
             for passage in today:
                 date = (first + datetime.timedelta(days=day)).isoformat()
                 due = (day + 1) * DAY
+                wanted = clock.wanted(due)
                 request = StudyRequest(
-                    holder=holder,
-                    date=date,
-                    language=self.setup.language,
-                    passage=passage,
-                    wanted=self.clock.wanted(due),
+                    holder=holder, date=date, language=setup.language, passage=passage, wanted=wanted
                 )
-                self.takes(holder, self.clock.launch(self.read(request), due=due))
+                takes(holder, clock.launch(read(request), due=due))
+
+    readers: dict[str, list[Member]] = {}
+    for member in hospital.staff.values():
+        if member.job is Job.DOCTOR:
+            for holder in [member.id] if setup.holder == "doctor" else member.departments:
+                readers.setdefault(holder, []).append(member)
+    for holder, members in readers.items():
+        clock.start(reads(holder, members))
 
 
 def _is_off(shifts: Iterable[Shift], hour: int) -> bool:

@@ -30,6 +30,7 @@ from enum import Enum
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.errors import PlayFailure
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
@@ -44,7 +45,6 @@ from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import Figures, incident
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, HarmCause, What
-from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.acuity import TARGETS
@@ -80,7 +80,7 @@ def treatment_of(episode: Episode | None) -> Treatment:
     )
 
 
-Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCourse]]
+Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | PlayFailure]]
 """Says how an illness goes on: of a case, after its visit of a number, with what was done."""
 
 
@@ -172,24 +172,6 @@ def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
 
 FOLLOW_UP = (7 * HOUR, 9 * HOUR)
 """When patients report back, from and to a time of day."""
-
-
-def follow_up_due(course: IllnessCourse, now: int, hour: int, days: int) -> int:
-    """Returns when it is known how a patient is."""
-    after = course.worsens_after if course.dies_after is None else course.dies_after
-    return (now // DAY + days) * DAY + hour if after is None else now + after
-
-
-def comes_again(
-    course: IllnessCourse, wakes: int, delay: int, *, since: int, follow_up_days: int
-) -> tuple[int, int, bool]:
-    """Returns when a patient who gets worse is ready to come again, its delay then, and whether that is urgent."""
-    if course.worsens_after is not None:
-        delay = min(delay, HOUR)
-        return since + course.worsens_after + delay, delay, True
-    told = since // DAY + follow_up_days
-    return (told + 1) * DAY + wakes % DAY + delay, delay, False
-
 
 LookingAgain = Callable[[Case, AtDoor], AtDoor]
 """Returns what a nurse finds at a waiting patient who got worse: of the case, and of what she learnt before."""
@@ -322,7 +304,7 @@ class Simulation:
             del plan  # with its episode, which may be large, for convalescence may be long
             if ended is VisitEnd.DIED:
                 self._die(onset.resident)
-                self._follow(of_visit=True)
+                self._followed_up()
                 return
             course = self.town.course(case, number, treatment) if nature is None else nature.at_home()
             # What is fixed already is planned at once, so that its episode is launched as far ahead as it can be.
@@ -389,7 +371,8 @@ class Simulation:
         who = self.town.name(onset.resident)
         hour = derive(self.seed, who, "follow-up", case.id, number).randint(*FOLLOW_UP)
         today = self.clock.now // DAY
-        due = follow_up_due(course, self.clock.now, hour, self.hospital.illness.follow_up_days)
+        after = course.worsens_after if course.dies_after is None else course.dies_after
+        due = (today + self.hospital.illness.follow_up_days) * DAY + hour if after is None else self.clock.now + after
         if self.forecast is not None:
             if not of_visit or due >= self.end:
                 # The run may be over before that: who is asked now would be asked or not as the answers come.
@@ -398,7 +381,7 @@ class Simulation:
             if isinstance(said, IllnessCourse):
                 course = said
             else:
-                self._note(who, events.FollowUpFailed(error=said.error, problem=said.problem))
+                self._note(who, events.FollowUpFailed(error=type(said).__name__, problem=str(said)))
         else:
             yield self.clock.at(due)
         if course.dies_after is not None:
@@ -407,7 +390,8 @@ class Simulation:
         else:
             self._note(who, events.FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
             self._tell(who, course.outcome.value)
-        self._follow(of_visit=of_visit)
+        if of_visit:
+            self._followed_up()
         if course.dies_after is not None:
             return ConvalescenceEnd.DEAD
         if course.recovers_after_days is None:
@@ -418,12 +402,11 @@ class Simulation:
         self.ill -= 1
         return ConvalescenceEnd.HEALTHY
 
-    def _follow(self, *, of_visit: bool) -> None:
-        """Somebody has been followed up."""
-        if of_visit:
-            self.open -= 1
-            if self._over() and not self.open and not self.house.inside:
-                self.clock.stop()  # recovery may take a year, and nothing else happens any more
+    def _followed_up(self) -> None:
+        """Somebody has been followed up after a visit."""
+        self.open -= 1
+        if self._over() and not self.open and not self.house.inside:
+            self.clock.stop()  # recovery may take a year, and nothing else happens any more
 
     def _die(self, resident: int) -> None:
         self._tell(self.town.name(resident), "died")
@@ -443,8 +426,13 @@ class Simulation:
     ) -> PlannedVisit:
         """Plans the next visit of somebody who gets worse: for the day after the follow-up, or for at once."""
         wakes, delay = self.town.times(onset)
-        follow_up_days = self.hospital.illness.follow_up_days
-        ready, delay, at_once = comes_again(course, wakes, delay, since=since, follow_up_days=follow_up_days)
+        at_once = course.worsens_after is not None
+        if course.worsens_after is not None:
+            delay = min(delay, HOUR)
+            ready = since + course.worsens_after + delay
+        else:
+            told = since // DAY + self.hospital.illness.follow_up_days
+            ready = (told + 1) * DAY + wakes % DAY + delay
         for _ in range(stages):
             case = self.town.worsened(onset, case, max(0, ready // DAY - onset.day))
         return self._plan(onset, case, number=number + 1, ready=ready, delay=delay, at_once=at_once)

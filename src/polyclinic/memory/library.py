@@ -76,18 +76,17 @@ class CountedVectors:
         """Returns the places of the `k` vectors nearest to a query; of equals, the first."""
         # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
         fits = query.length * self._longest <= _MOST
-        sums: NDArray[Any] = np.empty(self._n, dtype=np.int8 if fits else np.int32)
-        # A row as often as the query has it.
-        numbers = query.numbers.astype(np.intp)
-        more = np.repeat(query.places, np.maximum(numbers, 0))
-        less = np.repeat(query.places, np.maximum(-numbers, 0))
-        width = max(_AT_ONCE // (1 + len(more) + len(less)), 1)
+        sums: NDArray[Any] = np.zeros(self._n, dtype=np.int8 if fits else np.int32)
+        by_number = [
+            (sums.dtype.type(number), query.places[query.numbers == number]) for number in np.unique(query.numbers)
+        ]
+        width = max(_AT_ONCE // (1 + len(query.places)), 1)
         for first in range(0, self._n, width):
             these, some = self._numbers[:, first : min(first + width, self._n)], sums[first : first + width]
-            np.add.reduce(these[more], axis=0, dtype=sums.dtype, out=some)
-            if len(less):
-                some -= np.add.reduce(these[less], axis=0, dtype=sums.dtype)
-        return _nearest(sums * self._shrink[: self._n], k, scale=1 / query.length)
+            for number, places in by_number:
+                some += number * np.add.reduce(these[places], axis=0, dtype=sums.dtype)
+        scores = np.multiply(sums, self._shrink[: self._n], dtype=np.float32, casting="same_kind")
+        return _nearest(scores, k, scale=1 / query.length)
 
     @classmethod
     def of(cls, parts: Sequence[tuple[CountedVectors, int]]) -> CountedVectors:

@@ -386,11 +386,6 @@ def is_stored(folder: Path) -> bool:
     return (folder / POINTER).is_file()
 
 
-def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
-    """Returns all that is remembered, as `DoctorMemory.news` has it, without the vectors."""
-    return [(one.task, one.entry) for one in memory.news()]
-
-
 _TELLING = 6  # Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's
 
 

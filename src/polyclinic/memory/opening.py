@@ -142,12 +142,7 @@ def _lengths(libraries: dict[ClinicalTask, MemoryLibrary[E]]) -> dict[ClinicalTa
 
 
 class OpenedMemory:
-    """A folder's memory of patients, and what was read beside it; either may be missing, not both.
-
-    Attributes:
-        folder: where it is, with its snapshot.
-        source: what traces call it: the folder's name, with its snapshot.
-    """
+    """A folder's memory of patients, and what was read beside it; either may be missing, not both."""
 
     def __init__(self, folder: Path, memory: DoctorMemory | None, reading: ReadingLibrary | None) -> None:
         self.folder, self.memory, self.reading = folder, memory, reading

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
 import re
 import string
 from collections import Counter
@@ -151,7 +150,17 @@ async def study(
             refused[problem] += 1
             continue
         id = f"{passage.source}/{number}"
-        question, key = _any(written, id, language) if rehearsal else _shuffled(written, id, language, seed)
+        if rehearsal:
+            texts, key = [*written.options, *["..."] * OPTIONS][:OPTIONS], "A"
+        else:
+            # Writers begin with the right option: the order is drawn.
+            texts = [option.strip() for option in written.options]
+            derive(seed, id, "options").shuffle(texts)
+            right = _folded(written.answer)
+            key = next(key for key, text in zip(_KEYS, texts, strict=True) if _folded(text) == right)
+        options = dict(zip(_KEYS, texts, strict=True))
+        stem = written.stem if rehearsal else written.stem.strip()
+        question = Question(id=id, stem=stem, options=options, language=language)
         made.append((question, key, written.evidence))
 
     async def answered(question: Question, key: str, evidence: str, number: int) -> StudyRecord | str | None:
@@ -205,21 +214,6 @@ def problem_of(written: WrittenQuestion, passage: str) -> Refusal | None:
     if not _folded(written.evidence) or not _stands_in(_folded(written.evidence), _folded(passage)):
         return "evidence"
     return None
-
-
-def _shuffled(written: WrittenQuestion, id: str, language: Language, seed: int) -> tuple[Question, str]:
-    """Returns a question with its options in a drawn order, as writers begin with the right one, and its key."""
-    texts = [option.strip() for option in written.options]
-    derive(seed, id, "options").shuffle(texts)
-    options = dict(zip(_KEYS, texts, strict=True))
-    right = _folded(written.answer)
-    key = next(key for key, text in options.items() if _folded(text) == right)
-    return Question(id=id, stem=written.stem.strip(), options=options, language=language), key
-
-
-def _any(written: WrittenQuestion, id: str, language: Language) -> tuple[Question, str]:
-    texts = itertools.islice(itertools.chain(written.options, itertools.repeat("...")), OPTIONS)
-    return Question(id=id, stem=written.stem, options=dict(zip(_KEYS, texts, strict=True)), language=language), "A"
 
 
 @functools.lru_cache(maxsize=256)

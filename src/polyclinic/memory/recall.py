@@ -148,10 +148,7 @@ class LearntLikeness:
         experience: MemoryLibrary[Experience] | None,
         turned_out: Mapping[str, str],
     ) -> None:
-        """Takes in what the libraries have got since; None of one that is not used.
-
-        `turned_out` says of cases, by id, what kind they turned out to be.
-        """
+        """Takes in what the libraries have got since; None of one that is not used."""
         new: list[tuple[int, int, int, Entry]] = []
         for which, library in enumerate((records, experience)):
             first = len(self._row_of[which])
@@ -288,10 +285,7 @@ class LearntLikeness:
         return shares
 
     def _scores(self) -> tuple[Shares, Shares]:
-        """Returns of each statement and kind how much likelier it is said of that kind than usual, and of silence.
-
-        As logarithms; the second is of each kind that nothing at all is said.
-        """
+        """Returns of each statement and kind how much likelier it is said of that kind than usual, and of silence."""
         if self._worth is None:
             usual = (self.usual + 1) / (self.usual + 1).sum()
             counts = self._counts[: len(self._numbers) + 1]

@@ -4,10 +4,10 @@
         replies = [await model.ask(show(question)) for _ in range(times)]
         return replies[-1].text
 
-What it returns is a key, text that is read as an answer, several keys, or an `Outcome`. Further parameters are its
-settings; `seed`, `temperature` and `examples` are given to it where it has them, and on a patient's record `record`
-(by its parts; `question.context` is the same as text) and `retriever`. Every call that it makes is counted.
-An error that it raises, or what is no answer at all, breaks this question: it is not correct, and the run goes on.
+It returns a key, text that is read as an answer, several keys, or an `Outcome`. Further parameters are its settings;
+`seed`, `temperature` and `examples` are passed if it has them, and so are `record` (`question.context` is its text) and
+`retriever` on a patient's record. Every call is counted. An error that it raises, or a value that is not an answer,
+breaks this question: it is not correct, and the run continues.
 """
 
 from __future__ import annotations

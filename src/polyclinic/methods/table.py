@@ -1,8 +1,8 @@
 """The methods that answer questions, by name, with settings that can be given as text.
 
-A setting is a keyword of the method's function: `votes=separate` sets `votes` of `medagents`. What the functions say
-of their keywords is what is allowed. A method of the user's is `path/to/file.py:name`, or the name under which an
-installed package offers it; see `polyclinic.methods.own`.
+A setting is a keyword of the method's function: `votes=separate` sets `votes` of `medagents`; the types of the keywords
+are the allowed values. A method of the user's is `path/to/file.py:name`, or the name under which an installed package
+offers it; see `polyclinic.methods.own`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.fields import read_keys, read_options
-from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.record import read_out
 from polyclinic.errors import BadInput
 from polyclinic.events import (
@@ -165,28 +165,23 @@ def read_dialogues(
     It is a trace of ours, or what aie-saps published. All that is known of the patient stands not in a trace but in
     the cases, given by id.
     """
-    path = Path(path)
+    path, first, unlike = Path(path), None, True
     dialogues: list[Dialogue] = []
     left_out: list[LeftOut] = []
-    first: Element | None = None
-    unlike = True
     for element in read_elements(path):
         id: str | int = f"{element.part} {element.number}"
-        is_first, is_trace, first = first is None, False, first or element
+        record: dict[str, Any] = {}
         try:
             record = element.fields()
-            is_trace = is_first and "event" in record
             if isinstance(named := record.get("id"), str | int) and not isinstance(named, bool):
                 id = named
-            unlike = unlike and not _RECORDED & record.keys()
-            if not is_trace:
+            if first is not None or "event" not in record:
                 dialogues.append(from_recorded(record, id))
-        except BadInput as error:
-            left_out.append(LeftOut(id, error.problem))
-        except Unscorable as error:
-            left_out.append(LeftOut(id, error.problem, failed=error.failed))
-        if is_trace:
+        except (BadInput, Unscorable) as error:
+            left_out.append(LeftOut(id, error.problem, failed=isinstance(error, Unscorable) and error.failed))
+        if first is None and "event" in record:
             return _read_traces(path, cases or {})
+        first, unlike = first or element, unlike and not _RECORDED & record.keys()
     if first is not None and unlike:
         keys = ", ".join(map(repr, list(first.fields())[:_SHOWN])) or "none"
         raise first.bad(

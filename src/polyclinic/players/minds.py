@@ -426,10 +426,7 @@ class Cast:
 
 
 class OpenMinds(NamedTuple):
-    """For each doctor, by name, who plays its visits, the models behind all of them, and how far the patient holds.
-
-    `patient_trust` is None where there is nothing to say (see `trust_in`).
-    """
+    """For each doctor, by name, who plays its visits, the models behind all of them, and how far the patient holds."""
 
     minds: dict[str, Minds]
     session: Session

@@ -102,11 +102,7 @@ def _told(answer: object) -> tuple[str, ...]:
 
 
 def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
-    """Returns what makes the answering function of a visit's mind from a seed.
-
-    The thing is a function of (ask, role), an object or class with a method `answer`, or a function that makes one;
-    what is missing where it is none of these, an `UnknownMind` says.
-    """
+    """Returns what makes the answering function of a visit's mind from a seed."""
     answer = getattr(thing, "answer", None)
     if answer is not None:
         # Of a class, the function still takes the instance.
@@ -173,7 +169,9 @@ def in_full(ask: Ask[Any], answer: object) -> object:
     if isinstance(answer, str) and ask.question is not None:
         return Choice(_option(ask.question.options, answer))
     if ask.answer is NextStep and (answer is None or isinstance(answer, str)):
-        return _step(ask, answer)
+        if answer in ask.among:
+            return NextStep("", "refer", str(answer))
+        return NextStep("", "conclude" if answer is None else answer)  # type: ignore[arg-type]
     if ask.answer is NextStep and (isinstance(answer, DoctorTurn) or (isinstance(answer, Mapping) and "say" in answer)):
         # Who answers with a turn knows consultations alone, and treats the patient.
         return NextStep("")
@@ -188,13 +186,6 @@ def in_full(ask: Ask[Any], answer: object) -> object:
             named = [{"name": one} if isinstance(one, str) else one for one in named]
         return {**dict.fromkeys(Report.__struct_fields__, ()), **answer, "diagnoses": named}
     return turn_of(ask, answer)
-
-
-def _step(ask: Ask[Any], said: str | None) -> NextStep:
-    """Returns the next step that None (to conclude), "conclude", "admit" or the key of a department stands for."""
-    if said in ask.among:
-        return NextStep("", "refer", str(said))
-    return NextStep("", "conclude" if said is None else said)  # type: ignore[arg-type]
 
 
 def _option(options: Mapping[str, str], said: str) -> str:

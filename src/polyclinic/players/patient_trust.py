@@ -45,10 +45,7 @@ def _figures() -> dict[str, PatientTrust]:
 
 
 def trust_in(patient: Playing, doctors: Iterable[Playing]) -> PatientTrust | None:
-    """Returns how far a patient is to be trusted with these doctors; None where nothing is to be said.
-
-    It is said where one of the doctors is a language model and the patient is played without one.
-    """
+    """Returns how far a patient is to be trusted with these doctors; None where nothing is to be said."""
     if not any(model_of(doctor) is not None for doctor in doctors):
         return None
     return _figures().get(name_of(patient))

@@ -1,10 +1,10 @@
-"""The folder that a run leaves, whatever was run.
+"""The folder of results that every kind of run writes.
 
-    results.json  what it was: command, configuration, versions, data, models, measures, and what the models cost
-    items.jsonl   a line for each item that was put to each entrant: an `ItemRow`
-    calls.jsonl   a line for each call to a model, where there were any: a `KeptCall`
+    results.json  command, configuration, versions, data, models, measures, and what the models cost
+    items.jsonl   a line for each item and entrant: an `ItemRow`
+    calls.jsonl   a line for each call to a model, if there were any: a `KeptCall`
 
-Beside them lies what the kind of run writes besides (`summary.json`, outcomes, traces). Nothing in them is secret.
+Each kind of run adds its own files (`summary.json`, outcomes, traces). Nothing in them is secret.
 """
 
 from __future__ import annotations
@@ -38,10 +38,9 @@ class ItemMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A measure of an item.
 
     Attributes:
-        percent: whether it is in percent, or another number.
-        less_is_better: whether the smaller is the better.
-        share: whether each value says yes or no, 100 or 0, so that their mean is a share of the items; None where
-            nobody says, and the values are looked at.
+        percent: whether it is in percent.
+        less_is_better: whether smaller values are better.
+        share: whether each value is 100 or 0, so that the mean is a share of the items; None decides by the values.
     """
 
     name: str
@@ -51,20 +50,20 @@ class ItemMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of one item that was put to one entrant.
+    """The result of one item for one entrant.
 
     Attributes:
         item: the question, case or patient.
-        values: by measure; what was not measured, or failed, is missing.
-        weights: by measure, how much the item counts in its mean, as turns do in that of their length; else 1.
+        values: by measure; without those that were not measured, or failed.
+        weights: by measure, the weight of the item in the mean, by default 1.
         set: the data set.
-        model: who answered: a model, or a mind by its name.
-        method: how, where there are several ways.
-        case: what is resampled together; the item where it is empty.
-        end: how it ended, where that is said.
-        calls: those without which there would be nothing here; `shared` of them serve other entrants as well, and
-            stand once in the sums of the run. So do tokens, cost and seconds.
-        at: where it can be read, `FILE:LINE` in the folder.
+        model: the model that answered, or the name of another mind.
+        method: the method of answering, if there are several.
+        case: rows of one case are resampled together; by default the item is the case.
+        end: how it ended, if known.
+        calls: calls that the item needed; `shared` of them also served other entrants. The sums of the run count
+            shared calls, tokens, cost and seconds once.
+        at: the place in the folder, `FILE:LINE`.
     """
 
     item: str
@@ -86,7 +85,7 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def cluster(self) -> str:
-        """What is resampled together."""
+        """The name under which rows are resampled together."""
         return self.case or self.item
 
 
@@ -99,17 +98,14 @@ def grouped(things: Iterable[T], key: Callable[[T], Key]) -> dict[Key, list[T]]:
 
 
 def mean_of_parts(parts: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Returns values and weights of an item that has several parts, of the measures that have any.
-
-    So the mean over items is that over all parts, as of the turns of a visit.
-    """
+    """Returns values and weights of an item with several parts, so that its mean is over all parts of all items."""
     having = {name: values for name, values in parts.items() if values}
     values = {name: sum(of) / len(of) for name, of in having.items()}
     return values, {name: float(len(of)) for name, of in having.items()}
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that was read, and the SHA-256 of what stood in it."""
+    """A file that was read, and the SHA-256 of its content."""
 
     option: str
     file: str
@@ -117,7 +113,7 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Code that a user brought by an option's name: the SHA-256 of its file, and the installed package it is of."""
+    """Code of a user's own that an option named: the SHA-256 of its file, and the package that installed it."""
 
     option: str
     name: str
@@ -126,7 +122,7 @@ class OwnCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AskedModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A model in a role, and how it was asked; the address without user, password and query."""
+    """A model in a role, and how it was asked; its address has no user, password or query."""
 
     name: str
     role: str
@@ -135,9 +131,9 @@ class AskedModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CallSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the calls of a role for a purpose came to; those `replayed` from a journal cost nothing now.
+    """The calls of a role for a purpose; those `replayed` from a journal cost nothing now.
 
-    Those `unpriced` took tokens without a price: beside others that have one, `cost` is the least that it can be.
+    `unpriced` calls took tokens without a price, so that `cost` is a lower bound.
     """
 
     role: str
@@ -154,7 +150,7 @@ class CallSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ServerSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one of several servers of a model answered."""
+    """The calls that one of a model's servers answered."""
 
     model: str
     server: str
@@ -167,21 +163,21 @@ class ServerSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a run was, for whoever finds its results.
+    """The record of a run.
 
     Attributes:
-        kind: the command, `eval aie`.
-        command: as it was typed, without what is secret.
-        configuration: every option with its value, defaults too.
+        kind: the command, such as `eval aie`.
+        command: as it was typed, without secrets.
+        configuration: every option with its value, including defaults.
         finished: when, in UTC.
         cases: how many records of the case files are used, and which are not.
-        measures: what the items have values of, the chief one first.
-        servers: of models that several servers have, what each answered.
-        stopped: why it ended before its end, "" where it did not; what is here is then what was over.
-        failed: how it came to its end with more failures than may be, "" where it did not.
-        files: what the run wrote besides, by name.
-        departures: what was other than in the paper that is followed, what its file of one's own sets among it.
-        title: of a study; paper: the one that it does again; published: what that prints.
+        measures: the measures of the items, the chief one first.
+        servers: the calls of each server, of models with several.
+        stopped: why the run was stopped, "" if it was not; the results are then those of the items that were over.
+        failed: the line that more failed than allowed, "" if not.
+        files: the names of further files.
+        departures: differences from the paper that is followed.
+        title: of a study; `paper` is the one that it repeats, and `published` are that paper's figures.
     """
 
     kind: str
@@ -208,7 +204,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read_record(folder: Path) -> RunRecord:
-    """Reads what a run was."""
+    """Reads the record of a run."""
     path = folder / RECORD
     record = decoded(path, RunRecord, "what a run was")
     if record.format > FORMAT:
@@ -231,7 +227,7 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """Returns the files of traces that lie in a folder of results, one for each doctor."""
+    """Returns the files of traces in a folder of results, one for each doctor."""
     found = [
         path for path in sorted(folder.glob("*.jsonl")) if path.name not in (CALLS, ITEMS) and _begins_a_visit(path)
     ]
@@ -246,12 +242,12 @@ def _begins_a_visit(path: Path) -> bool:
 
 
 def read_items(folder: Path) -> Sequence[ItemRow]:
-    """Reads the items of a run; none where it has none."""
+    """Reads the items of a run, if it has any."""
     return _rows(folder / ITEMS, ItemRow, "an item of a run")
 
 
 def read_calls(folder: Path) -> Sequence[KeptCall]:
-    """Reads the calls of a run; none where it has none."""
+    """Reads the calls of a run, if it has any."""
     return _rows(folder / CALLS, KeptCall, "a call of a run")
 
 
@@ -274,9 +270,9 @@ def part_in(folder: Path, kind: str) -> frozenset[str]:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """Yields where to write what then is put into a folder as a whole, in the place of what it holds of a run.
+    """Yields a folder whose files then replace the results in `folder`, all at once.
 
-    Where it cannot be written whole, as on a disk that is full, nothing of it is left.
+    If they cannot all be written, as on a full disk, none are.
     """
     begun = folder / _BEGUN
     try:
@@ -301,9 +297,9 @@ def _files(folder: Path) -> frozenset[str]:
 
 
 def _go_on(folder: Path) -> None:
-    """Puts what is whole where it belongs: the items first, the record last.
+    """Moves complete results into their folder: the items first, the record last.
 
-    As long as the items have not gone, nothing has, and what the old record names may still be taken away.
+    While the items have not moved, nothing has, and the files of the old record may still be removed.
     """
     shutil.rmtree(folder / _BEGUN, ignore_errors=True)
     new = folder / _WHOLE

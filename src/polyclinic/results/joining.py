@@ -9,13 +9,13 @@ import hashlib
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
-from polyclinic.results.folder import DataFile, ItemMeasure, ItemRow, RunRecord, read_calls
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, read_calls
 from polyclinic.results.reading import STUDY, RunResults, runs_of_study
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate
 
@@ -120,22 +120,6 @@ class JoinedEntrant(msgspec.Struct, frozen=True, order=True):
         return ", ".join(filter(None, (self.model, self.method)))
 
 
-class _MeasureScale(NamedTuple):
-    """What values of a measure mean."""
-
-    percent: bool
-    less_is_better: bool
-
-    @classmethod
-    def of(cls, measure: ItemMeasure) -> _MeasureScale:
-        return cls(measure.percent, measure.less_is_better)
-
-    @property
-    def shown(self) -> str:
-        """The scale in words, where evaluations of one kind differ in it."""
-        return f"{'percent' if self.percent else 'number'}{', less is better' if self.less_is_better else ''}"
-
-
 def told_apart(results: Sequence[RunResults]) -> list[RunResults]:
     """Returns results in which one name is one thing; of a study beside others, its runs.
 
@@ -148,29 +132,33 @@ def told_apart(results: Sequence[RunResults]) -> list[RunResults]:
     return _methods_apart(_sets_apart(_measures_apart(runs)))
 
 
+def _scale(measure: ItemMeasure) -> str:
+    """Returns what values of a measure mean."""
+    return f"{'percent' if measure.percent else 'number'}{', less is better' if measure.less_is_better else ''}"
+
+
 def _measures_apart(results: Sequence[RunResults]) -> list[RunResults]:
-    scales: dict[str, dict[_MeasureScale, str]] = {}
+    kinds: dict[str, dict[str, str]] = {}
     for one in results:
         for measure in one.record.measures:
-            kind = one.record.kind.rpartition(" ")[2]
-            scales.setdefault(measure.name, {}).setdefault(_MeasureScale.of(measure), kind)
+            kinds.setdefault(measure.name, {}).setdefault(_scale(measure), one.record.kind.rpartition(" ")[2])
     named = {
-        name: {
-            scale: f"{name} ({kind if len(set(by.values())) == len(by) else scale.shown})" for scale, kind in by.items()
-        }
-        for name, by in scales.items()
+        (name, scale): f"{name} ({kind if len(set(by.values())) == len(by) else scale})"
+        for name, by in kinds.items()
+        for scale, kind in by.items()
         if len(by) > 1
     }
-    return [_renamed(one, named) for one in results] if named else [*results]
+    return [_renamed(one, named) for one in results]
 
 
-def _renamed(one: RunResults, named: Mapping[str, Mapping[_MeasureScale, str]]) -> RunResults:
-    new = {each.name: named[each.name][_MeasureScale.of(each)] for each in one.record.measures if each.name in named}
-    if not new:
+def _renamed(one: RunResults, named: Mapping[tuple[str, str], str]) -> RunResults:
+    """Returns results with names for measures by name and scale."""
+    new = {each.name: named.get((each.name, _scale(each)), each.name) for each in one.record.measures}
+    if all(name == before for before, name in new.items()):
         return one
     record = msgspec.structs.replace(
         one.record,
-        measures=[msgspec.structs.replace(each, name=new.get(each.name, each.name)) for each in one.record.measures],
+        measures=[msgspec.structs.replace(each, name=new[each.name]) for each in one.record.measures],
         published=[
             msgspec.structs.replace(each, measure=new.get(each.measure, each.measure)) for each in one.record.published
         ],
@@ -187,79 +175,64 @@ def _renamed(one: RunResults, named: Mapping[str, Mapping[_MeasureScale, str]]) 
 
 
 def _sets_apart(results: Sequence[RunResults]) -> list[RunResults]:
-    contents = [_content(one.record) for one in results]
-    holding: dict[str, dict[tuple[str, ...], set[str]]] = {}
+    # The content of a set is that of the files with its items; nothing is known of what is shipped.
+    files = [
+        sorted((file for file in one.record.data if file.option in _PUT), key=lambda file: (file.option, file.file))
+        for one in results
+    ]
+    contents = [tuple(file.sha256 for file in put) for put in files]
+    first_files = {content: put[0] for content, put in zip(contents, files, strict=True) if put}
+    items: dict[str, dict[tuple[str, ...], set[str]]] = {}
     for one, content in zip(results, contents, strict=True):
         for row in one.rows if content else ():
-            holding.setdefault(row.set, {}).setdefault(content, set()).add(row.item)
-    files = {content: _put(one.record)[0] for one, content in zip(results, contents, strict=True) if content}
-    named = {
-        name: _names(name, {content: files[content] for content in by_content})
-        for name, by_content in holding.items()
-        if len(set().union(*by_content.values())) < sum(map(len, by_content.values()))
-    }
-
-    def rows(one: RunResults, content: tuple[str, ...]) -> Iterator[ItemRow]:
-        for row in one.rows:
-            name = named.get(row.set, {}).get(content, row.set)
-            yield row if name == row.set else msgspec.structs.replace(row, set=name)
-
+            items.setdefault(row.set, {}).setdefault(content, set()).add(row.item)
+    named: dict[tuple[str, tuple[str, ...]], str] = {}
+    for name, by_content in items.items():
+        if len(set().union(*by_content.values())) == sum(map(len, by_content.values())):
+            continue  # no item is in two of them: they are parts of one set
+        stems = [PurePath(first_files[content].file).stem for content in by_content]
+        for content, stem in zip(by_content, stems, strict=True):
+            digest = first_files[content].sha256[:6]
+            both = digest if stem == name else f"{stem} {digest}"
+            named[name, content] = f"{name} ({stem if len(set(stems)) == len(stems) else both})"
     return [
-        one._replace(rows=[*rows(one, content)]) if named else one
+        one._replace(rows=[_with(row, set=named.get((row.set, content), row.set)) for row in one.rows])
         for one, content in zip(results, contents, strict=True)
     ]
 
 
-def _put(record: RunRecord) -> list[DataFile]:
-    """Returns the files that hold what was put to the entrants."""
-    return sorted((one for one in record.data if one.option in _PUT), key=lambda one: (one.option, one.file))
-
-
-def _content(record: RunRecord) -> tuple[str, ...]:
-    """Returns by what the items are known; empty where nobody says, as in what is shipped."""
-    return tuple(one.sha256 for one in _put(record))
-
-
-def _names(name: str, files: Mapping[tuple[str, ...], DataFile]) -> dict[tuple[str, ...], str]:
-    """Returns how a set of each content is called: by its file, by what is in it, or by both."""
-    stems = [PurePath(file.file).stem for file in files.values()]
-    differ = len(set(stems)) == len(stems)
-    shown = {}
-    for content, file in files.items():
-        stem, digest = PurePath(file.file).stem, file.sha256[:6]
-        shown[content] = f"{name} ({stem if differ else digest if stem == name else f'{stem} {digest}'})"
-    return shown
+def _with(row: ItemRow, **changes: str) -> ItemRow:
+    changed = any(getattr(row, name) != value for name, value in changes.items())
+    return msgspec.structs.replace(row, **changes) if changed else row
 
 
 def _methods_apart(results: Sequence[RunResults]) -> list[RunResults]:
-    holding: dict[JoinedEntrant, dict[str, dict[int, set[str]]]] = {}
+    # Items by entrant, kind and run. The kinds of the runs of a study are unknown: it is compared with all.
+    unknown = {JoinedEntrant.of(row) for one in results if one.record.kind == STUDY for row in one.rows}
+    items: dict[tuple[JoinedEntrant, str], dict[int, set[str]]] = {}
     for number, one in enumerate(results):
         for row in one.rows:
-            kinds = holding.setdefault(JoinedEntrant.of(row), {})
-            kinds.setdefault(one.record.kind, {}).setdefault(number, set()).add(row.item)
-    told: dict[tuple[int, JoinedEntrant], str] = {}
-    for entrant, kinds in holding.items():
-        for runs in _of_one_kind(kinds):
+            entrant = JoinedEntrant.of(row)
+            kind = "" if entrant in unknown else one.record.kind
+            items.setdefault((entrant, kind), {}).setdefault(number, set()).add(row.item)
+    settings: dict[tuple[int, JoinedEntrant], str] = {}
+    for (entrant, _), runs in items.items():
+        if len(runs) > 1:
             # Parts of a set lie in files of their own; an item of the same name in two files is not the same.
             shared = len(set().union(*runs.values())) < sum(map(len, runs.values()))
             records = [results[number].record for number in runs]
-            apart = differences(records, entrant.model, entrant.method, data=shared) if len(runs) > 1 else [""]
-            told |= {(number, entrant): said for number, said in zip(runs, apart, strict=True) if said}
+            apart = differences(records, entrant.model, entrant.method, data=shared)
+            settings |= {(number, entrant): how for number, how in zip(runs, apart, strict=True) if how}
 
-    def rows(number: int) -> Iterator[ItemRow]:
-        for row in results[number].rows:
-            said = told.get((number, JoinedEntrant.of(row)))
-            method = ", ".join(filter(None, (row.method, said)))
-            yield msgspec.structs.replace(row, method=method) if said else row
+    def method(number: int, row: ItemRow) -> str:
+        return ", ".join(filter(None, (row.method, settings.get((number, JoinedEntrant.of(row))))))
 
-    return [one._replace(rows=[*rows(number)]) if told else one for number, one in enumerate(results)]
-
-
-def _of_one_kind(kinds: Mapping[str, dict[int, set[str]]]) -> Iterable[dict[int, set[str]]]:
-    """Returns runs, by the kind of what they measure; of a study whose runs are gone nobody knows which it is."""
-    if STUDY in kinds:
-        return [{number: items for runs in kinds.values() for number, items in runs.items()}]
-    return kinds.values()
+    if not settings:
+        return [*results]
+    return [
+        one._replace(rows=[_with(row, method=method(number, row)) for row in one.rows])
+        for number, one in enumerate(results)
+    ]
 
 
 _RESAMPLES = 2_000  # of a table of many numbers
@@ -281,13 +254,13 @@ class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     seeds: tuple[int, ...]
     measures: dict[str, Estimate]
-    n: int
-    failed: int
-    calls: float
-    round_trips: float
-    tokens: float
-    cost: float | None
-    seconds: float
+    n: int = 0
+    failed: int = 0
+    calls: float = 0
+    round_trips: float = 0
+    tokens: float = 0
+    cost: float | None = None
+    seconds: float = 0
     shared: float = 0
     published: bool = False
 
@@ -318,9 +291,8 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
     notes += _items_of_kinds(results)
-    notes += _other_servers(results)
     notes += _told_of_calls(results, by_entrant)
-    notes += [*stopped, *_other_data(results), *_not_beside(results)]
+    notes += [*stopped, *_doubts(results)]
     return JoinedTable(rows=tuple(rows), measures=tuple(wanted), notes=tuple(notes))
 
 
@@ -480,47 +452,34 @@ def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[Joi
             method=entrant.method,
             seeds=(),
             measures=measures,
-            n=0,
-            failed=0,
-            calls=0,
-            round_trips=0,
-            tokens=0,
-            cost=None,
-            seconds=0,
             published=True,
         )
         for entrant, measures in found.items()
     ]
 
 
-def _not_beside(results: Sequence[RunResults]) -> list[str]:
-    """Says which figures of a paper stand beside nothing, as no run is of their set."""
+def _doubts(results: Sequence[RunResults]) -> Iterator[str]:
+    """Yields which figures of a paper have no set here, and which sets and models of one name may not be the same."""
     sets = {row.set for one in results for row in one.rows}
-    printed = dict.fromkeys(value.set for one in results for value in one.record.published)
-    missing = [name for name in printed if name not in sets]
-    return [f"the paper's figures of {', '.join(missing)} are left out: no run here is of that set"] if missing else []
-
-
-def _other_servers(results: Sequence[RunResults]) -> list[str]:
-    """Says which model several addresses answered for: whether it is the same there, nobody knows."""
     servers: dict[str, dict[tuple[str, ...], None]] = {}
-    for asked in (model for one in results for model in one.record.models if model.base_url):
-        servers.setdefault(asked.name, {})[tuple(asked.base_url)] = None
-    return [
-        f"{name}: runs asked it at {'; '.join(' '.join(one) for one in at)}, which is taken for the same model"
-        for name, at in servers.items()
-        if len(at) > 1
-    ]
-
-
-def _other_data(results: Sequence[RunResults]) -> list[str]:
-    """Says where one set was read from files that are not the same."""
     hashes: dict[str, set[tuple[str, ...]]] = {}
     for one in results:
+        for asked in one.record.models:
+            if asked.base_url:
+                servers.setdefault(asked.name, {})[tuple(asked.base_url)] = None
         read = tuple(sorted(file.sha256 for file in one.record.data if file.option in ("questions", "cases")))
         for name in {row.set for row in one.rows} if read else ():
             hashes.setdefault(name, set()).add(read)
-    return [f"{name}: the runs read files that are not the same" for name, kinds in hashes.items() if len(kinds) > 1]
+    for name, kinds in hashes.items():
+        if len(kinds) > 1:
+            yield f"{name}: the runs read files that are not the same"
+    published = dict.fromkeys(value.set for one in results for value in one.record.published)
+    if missing := [name for name in published if name not in sets]:
+        yield f"the paper's figures of {', '.join(missing)} are left out: no run here is of that set"
+    for name, at in servers.items():
+        if len(at) > 1:
+            where = "; ".join(" ".join(one) for one in at)
+            yield f"{name}: runs asked it at {where}, which is taken for the same model"
 
 
 def flat_rows(table: JoinedTable) -> list[dict[str, Any]]:

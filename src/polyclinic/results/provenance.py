@@ -1,4 +1,4 @@
-"""What a run was, gathered: versions, data by their hashes, models by how they were asked; nothing secret."""
+"""The provenance of results: versions, hashes of data, and how models were asked. Nothing in it is secret."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from polyclinic.storage.server import is_store
 from polyclinic.storage.server import shown as store_shown
 
 _PACKAGES = ("inspect-ai", "numpy", "nltk", "rjieba", "tantivy", "wordllama")
-"""What results may depend on, where it is installed."""
+"""Packages that results may depend on, if they are installed."""
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s,'\"]+")
 _SECRET = re.compile(r"(?:^|[_-])(?:api[_-]?)?(?:key|secret|password|passwd|credentials?|authorization|bearer|token)$")
@@ -47,9 +47,9 @@ def open_text(text: str) -> str:
 
 
 def without_secrets(value: Any, name: str = "") -> Any:
-    """Returns plain values without what a name calls a key, a password or the like, and without queries of addresses.
+    """Returns plain values without keys, passwords and the like, which their names give away, and bare addresses.
 
-    The name of an environment variable is no secret.
+    The name of an environment variable is not a secret.
     """
     if isinstance(value, Mapping):
         return {str(key): without_secrets(one, str(key)) for key, one in value.items()}
@@ -63,7 +63,7 @@ def without_secrets(value: Any, name: str = "") -> Any:
 
 
 def command_words(words: Iterable[str]) -> list[str]:
-    """Returns the words of a command without what is secret in them."""
+    """Returns the words of a command without secrets."""
     kept: list[str] = []
     for word in words:
         option, sign, value = word.partition("=")
@@ -76,7 +76,7 @@ def command_words(words: Iterable[str]) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of what made the results, of the package's knowledge, prompts and words by their hashes."""
+    """Returns the versions of all that results depend on, and the hashes of our knowledge, prompts and words."""
     found = {**made_of(), "python": platform.python_version(), "system": platform.system()}
     for package in _PACKAGES:
         try:
@@ -87,7 +87,7 @@ def versions() -> dict[str, str]:
 
 
 def made_of() -> dict[str, str]:
-    """Returns what of ours results come from: the version, and the hashes of knowledge, prompts and words."""
+    """Returns our version, and the hashes of our knowledge, prompts and words."""
     return {"polyclinic": __version__, **of_package()}
 
 
@@ -97,11 +97,11 @@ def now() -> str:
 
 
 _ITSELF = "resume"
-"""The option that names the folder of the run itself, which is no data of it."""
+"""The option that names the folder of the run itself, which is not data."""
 
 
 def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
-    """Returns files by the option that named them, with their hashes; of a folder, each file that lies in it."""
+    """Returns files by the option that named them, with their hashes; of a folder, each file in it."""
     found = []
     for option, path in paths.items():
         if option == _ITSELF:
@@ -121,7 +121,7 @@ _MINDS = frozenset({"model", "doctor", "doctors", "patient", "examiner", "nurse"
 
 
 def own_code(options: Mapping[str, Any]) -> list[OwnCode]:
-    """Returns the code of users' own that options name, at any depth; only the file that is named is hashed."""
+    """Returns the users' own code that options name, at any depth; only the named file is hashed."""
     found: list[OwnCode] = []
     for option, value in options.items():
         if isinstance(value, Mapping):
@@ -135,7 +135,7 @@ def own_code(options: Mapping[str, Any]) -> list[OwnCode]:
 
 def _hash(path: Path) -> str:
     if not path.is_file():
-        return ""  # what came through a pipe does not come again
+        return ""  # a pipe cannot be read twice
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -143,7 +143,7 @@ def _hash(path: Path) -> str:
 def asked_models(
     ledger: Ledger, said: ModelFile = NOTHING_SAID, *, base_urls: Sequence[str] = (), **parameters: Any
 ) -> list[AskedModel]:
-    """Returns who was asked in which role and how: as the file of models says, and `parameters` where it is silent."""
+    """Returns the models of each role and how they were asked; `parameters` hold unless the file of models differs."""
     asked = []
     for role, name in sorted(ledger.asked_of):
         ours = msgspec.to_builtins(said.asking(name, role))
@@ -156,24 +156,14 @@ def asked_models(
 
 
 def server_sums(ledger: Ledger) -> list[ServerSum]:
-    """Returns what each server answered, of models that several have."""
+    """Returns the calls of each server, of models with several."""
     return [
-        ServerSum(
-            model=model,
-            server=server,
-            calls=line.calls,
-            tokens_in=line.usage.tokens_in,
-            cached=line.usage.cached,
-            tokens_out=line.usage.tokens_out,
-            cost=line.usage.cost,
-            unpriced=line.unpriced,
-        )
-        for (model, server), line in sorted(ledger.servers.items())
+        ServerSum(model=model, server=server, **_sums(one)) for (model, server), one in sorted(ledger.servers.items())
     ]
 
 
 def call_sums(ledger: Ledger) -> list[CallSum]:
-    """Returns what the calls came to, by role and purpose."""
+    """Returns the sums of the calls, by role and purpose."""
     lines: dict[tuple[str, str], Line] = {}
     for (role, purpose), line in sorted(ledger.lines.items()):
         lines.setdefault((role, purpose.partition(",")[0]), Line()).add(line)
@@ -181,15 +171,15 @@ def call_sums(ledger: Ledger) -> list[CallSum]:
         CallSum(
             role=role,
             purpose=purpose,
-            calls=line.calls,
             failures=line.failures,
             replayed=line.replayed,
             requests=line.attempts,
-            tokens_in=line.usage.tokens_in,
-            cached=line.usage.cached,
-            tokens_out=line.usage.tokens_out,
-            cost=line.usage.cost,
-            unpriced=line.unpriced,
+            **_sums(line),
         )
         for (role, purpose), line in lines.items()
     ]
+
+
+def _sums(line: Line) -> dict[str, Any]:
+    usage = {name: getattr(line.usage, name) for name in ("tokens_in", "cached", "tokens_out", "cost")}
+    return {"calls": line.calls, "unpriced": line.unpriced, **usage}

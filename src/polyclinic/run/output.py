@@ -1,4 +1,4 @@
-"""What a user gets of a run, and how it is written and printed: a document, tables, files, and a row for each item."""
+"""The output of a run, written and printed: a document, tables, files, and a row for each item."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from polyclinic.visits.team import TeamVisit
     from polyclinic.visits.visit import Visit
 
+V = TypeVar("V", bound="Visit | TeamVisit")
+
 DOCUMENT = "document.json"
 """The document of a command that writes no other results."""
 
@@ -55,19 +57,19 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What a user gets of an evaluation.
+    """The output of an evaluation.
 
     Attributes:
         document: what `--json` prints; the folder of `--out` holds it as well.
         show: prints the tables.
         files: the other files there, by name: pieces of text, and records that become a JSON line each.
-        written: says what is in the folder; "" says nothing.
-        failed: how many of what was played failed, of `n`; 0 of 0 where failures are not judged by their share.
-        plays: what was played.
-        failures: why what failed did, by the kinds of failure; "" says nothing.
-        rows: item by item what came of it, for `polyclinic.results`; measures: what they have values of.
-        asked_for: for which row a call was made.
-        departures: what was other than in the paper that is followed.
+        written: the line printed about the folder, if any; `{}` is its path.
+        failed: how many of `n` plays failed; 0 of 0 if their share is not judged.
+        plays: the name of the plays.
+        failures: why they failed, if known.
+        rows: the results by item; `measures` are the measures of their values.
+        asked_for: returns the row that a call belongs to.
+        departures: differences from the paper that is followed.
     """
 
     document: Mapping[str, Any]
@@ -85,7 +87,7 @@ class Output:
     departures: Sequence[str] = ()
 
     def beside(self, document: Mapping[str, Any], show: Callable[[Console], None]) -> Output:
-        """Returns the same with more in the document, and with what is shown below."""
+        """Returns the output with more in its document and below its tables."""
 
         def both(screen: Console) -> None:
             self.show(screen)
@@ -94,13 +96,13 @@ class Output:
         return replace(self, document={**self.document, **document}, show=both)
 
     def with_trust(self, trust: PatientTrust | None) -> Output:
-        """Returns the same with how reliable the simulated patient is, if there is something to say of that."""
+        """Returns the output with how reliable the simulated patient is, if that is known."""
         if trust is None:
             return self
         return self.beside(trust_fields(trust), lambda screen: screen.print(f"\n{trust.line}", style="yellow"))
 
     def with_case_shares(self, shares: Sequence[CaseShare]) -> Output:
-        """Returns the same with how many of the records of its case files are used, and which are not."""
+        """Returns the output with how many records of its case files are used, and which are not."""
         if not shares:
             return self
 
@@ -112,17 +114,29 @@ class Output:
         return self.beside({"cases_used": msgspec.to_builtins(list(shares))}, show)
 
 
-def trace_places(file: str, visits: Iterable[Visit | TeamVisit]) -> dict[str, str]:
-    """Returns by case where its visit begins in a file of traces, as `FILE:LINE`."""
-    places, line = {}, 1
-    for visit in visits:
-        places[visit.case] = f"{file}:{line}"
-        line += sum(map(len, visit.traces))
-    return places
+def output_of_visits(
+    visits: Mapping[str, Sequence[V]],
+    row: Callable[[str, V], ItemRow],
+    *,
+    names: Mapping[str, str] | None = None,
+    **output: Any,
+) -> Output:
+    """Returns the output of each entrant's visits: a file of traces, and for each visit a `row` with its place there.
+
+    The files have the entrants' names unless `names` gives others; all else of the `output` is as in `Output`.
+    """
+    names, rows, files = file_names(visits) if names is None else names, [], dict[str, Iterable[object]]()
+    for name, theirs in visits.items():
+        file, line = f"{names[name]}.jsonl", 1
+        files[file] = [event for visit in theirs for trace in visit.traces for event in trace]
+        for visit in theirs:
+            rows.append(msgspec.structs.replace(row(name, visit), at=f"{file}:{line}"))
+            line += sum(map(len, visit.traces))
+    return Output(n=len(rows), rows=rows, files=files | output.pop("files", {}), **output)
 
 
 def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
-    """Returns why the first visit that failed did, "" where none did."""
+    """Returns why the first failed visit failed, "" if none did."""
     from polyclinic.events import Failed  # noqa: PLC0415 - for those that failed alone
 
     for visit in visits:
@@ -148,12 +162,12 @@ def json_line(one: object) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Returns a name as files are called: a method's settings and a mind's name may hold strokes and blanks."""
+    """Returns a name that a file may have; those of methods and minds may contain slashes and blanks."""
     return re.sub(r"[^\w.-]+", "-", name).strip(".-")
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Returns for each name a file's, without its ending."""
+    """Returns a file name for each name, without the file type."""
     given: dict[str, str] = {}
     for name in names:
         safe = safe_name(name) or "doctor"
@@ -221,7 +235,7 @@ def keep_outcome(
     seed: int = 0,
     stopped: object = None,
 ) -> None:
-    """Keeps the document of a command that writes no other results; nothing where no place is named."""
+    """Keeps the document of a command that writes no other results, if the command names a place."""
     if kept.out is None:
         return
     output, why = Output(document=document, document_file=DOCUMENT), "" if stopped is None else str(stopped)
@@ -244,7 +258,7 @@ def write_results(
     failed: str = "",
     cases: Sequence[CaseShare] = (),
 ) -> None:
-    """Writes the output of a command into a folder, with what was run, item by item and call by call."""
+    """Writes the output of a command into a folder, with the record of the run, its items and its calls."""
     for name, pieces in output.files.items():
         _write(folder / name, (one.encode() if isinstance(one, str) else _encode(one) + b"\n" for one in pieces))
     _write(folder / output.document_file, [_document(output.document)])
@@ -258,15 +272,10 @@ def write_results(
 
         configuration["memory_version"] = version_at(Path(this.options["memory"]))
     departures = [*output.departures, *changes_in(str(this.options.get("protocol") or ""))]
-    record = RunRecord(
-        kind=this.kind,
-        command=command_words(this.words),
-        configuration=without_secrets(configuration),
-        versions=versions(),
-        finished=now(),
+    record = record_of(
+        this,
+        configuration,
         seed=seed,
-        data=data_files(this.files),
-        code=own_code(configuration),
         cases=list(cases),
         models=asked_models(
             ledger,
@@ -291,8 +300,22 @@ def write_results(
     write_record(folder, record, (row if row.set else msgspec.structs.replace(row, set=default_set) for row in rows))
 
 
+def record_of(this: Invocation, configuration: Mapping[str, Any], **rest: Any) -> RunRecord:
+    """Returns the record of a command, without secrets; `rest` has further fields, and overrides these."""
+    known: dict[str, Any] = {
+        "kind": this.kind,
+        "command": command_words(this.words),
+        "configuration": without_secrets(configuration),
+        "versions": versions(),
+        "finished": now(),
+        "data": data_files(this.files),
+        "code": own_code(configuration),
+    }
+    return RunRecord(**known | rest)
+
+
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
-    """Writes what a run was, and its items, into its folder.
+    """Writes the record of a run and its items into a folder.
 
     Raises:
         BadInput: a value or a weight is not a finite number, or a file cannot be written.
@@ -321,7 +344,7 @@ def _write(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _with_calls(rows: Sequence[ItemRow], ledger: Ledger, asked_for: AskedFor) -> Sequence[ItemRow]:
-    """Returns the rows with what the calls for each item came to, where they do not say so themselves."""
+    """Returns the rows with the sums of the calls for each item, unless they have these already."""
     if ledger.calls is None or not ledger.calls.n or any(row.calls for row in rows):
         return rows
     made: dict[tuple[str, str, str], list[KeptCall]] = {}

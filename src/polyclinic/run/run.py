@@ -171,22 +171,13 @@ async def run_items(
     quiet: bool = False,
     workers: Callable[..., WorkerPool] | None = None,
 ) -> list[Result]:
-    """Computes items, here or by workers, and returns the results in order.
+    """Computes items, here or by the worker processes that `workers` opens, and returns the results in order.
 
-    Args:
-        items: the items, each a `unit`.
-        compute: computes an item in this process.
-        kept: where answers are kept, for the hint at how to resume.
-        what: the work, as the hint names it.
-        unit: an item.
-        doing: the label of the progress bar; without one there is none.
-        show: prints what was over, by its number, of a run that was stopped.
-        at_once: items that are computed at the same time.
-        quiet: whether no progress is shown.
-        workers: opens the worker processes that compute the items instead.
+    A progress bar is labelled with what the command is `doing`. If the run is stopped, `show` prints the results so
+    far, by the number of the item, and the error says how many units are done and how to resume `what`.
 
     Raises:
-        RunStopped: the run was stopped; the error says how to resume it.
+        RunStopped: the run was stopped.
         PolyclinicError: an item failed.
     """
     async with AsyncExitStack() as stack:

@@ -11,7 +11,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import ClinicalTask, MedicalRecord
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.memory import About, DoctorMemory, entries_of
+from polyclinic.memory.memory import About, DoctorMemory
 from polyclinic.memory.recall import RecallDoctor
 
 
@@ -39,7 +39,7 @@ async def test_by_outcome_it_keeps_what_it_did_for_those_who_got_well_and_hears_
         RecallDoctor(seed=1, tries=True), memory, CaseWordsEmbedder(), recovered=lambda one, _: one.case.id in well
     )
     *_, last = await practice.run(patients[:48], patients[48:], batch=8)
-    entries = [entry for _, entry in entries_of(memory)]
+    entries = [entry for _, entry, _ in memory.news()]
     assert {one.asked.case for one in entries} == well
     assert all(isinstance(one, MedicalRecord) and one.judged_by == "outcome" and not one.led_to for one in entries)
     assert last.records == dict.fromkeys(ClinicalTask, len(well))
@@ -51,9 +51,9 @@ async def test_parts_of_a_memory_are_tested_and_nothing_is_learnt(patients):
     memory = DoctorMemory(About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases"))
     practice = Practice(RecallDoctor(seed=1), memory, CaseWordsEmbedder())
     *_, last = await practice.run(patients[:64], patients[64:], batch=16)
-    before = len(list(entries_of(memory)))
+    before = len([new[:2] for new in memory.news()])
     found = await ablate(practice, patients[64:], ks=(0, 3))
-    assert len(list(entries_of(memory))) == before
+    assert len([new[:2] for new in memory.news()]) == before
     assert found.right["both"] == last.right
     assert found.by_k[0][ClinicalTask.DIAGNOSIS] < found.by_k[3][ClinicalTask.DIAGNOSIS] <= found.n
     alone = found.study.answers["records only"][ClinicalTask.DIAGNOSIS]

@@ -12,7 +12,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import ClinicalTask, Experience
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.memory import About, DoctorMemory, entries_of, open_memory
+from polyclinic.memory.memory import About, DoctorMemory, open_memory
 from polyclinic.memory.recall import Lesson, RecallDoctor, TaskAnswer
 from polyclinic.seeds import derive
 
@@ -84,8 +84,8 @@ def test_every_patient_is_counted(practised):
 def test_experience_turned_a_wrong_answer_into_a_right_one_and_no_test_patient_is_remembered(practised, patients):
     memory, _ = practised
     train, tested = ({one.case.id for one in some} for some in patients)
-    assert {entry.asked.case for _, entry in entries_of(memory)} <= train - tested
-    lessons = [entry for _, entry in entries_of(memory) if isinstance(entry, Experience)]
+    assert {entry.asked.case for _, entry, _ in memory.news()} <= train - tested
+    lessons = [entry for _, entry, _ in memory.news() if isinstance(entry, Experience)]
     assert lessons
     assert all(one.before not in one.right and one.after in one.right for one in lessons)
 
@@ -121,7 +121,7 @@ async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_pa
             await practise(patients, memory, batch=batch, test_every=25, advance=cut)
         with open_memory(folder, ABOUT) as memory:
             _, points = await practise(patients, memory, batch=batch, test_every=25)
-            assert list(entries_of(memory)) == list(entries_of(whole))
+            assert [new[:2] for new in memory.news()] == [new[:2] for new in whole.news()]
         assert msgspec.json.encode(points) == msgspec.json.encode(expected)
 
 
@@ -133,7 +133,7 @@ async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_pa
 async def test_only_what_is_wanted_is_remembered(patients, remembers, kept):
     train, test = patients
     memory, _ = await practise((train[:60], test[:20]), remembers=remembers)
-    assert {"experience" if isinstance(e, Experience) else "record" for _, e in entries_of(memory)} == kept
+    assert {"experience" if isinstance(e, Experience) else "record" for _, e, _ in memory.news()} == kept
 
 
 @pytest.mark.slow

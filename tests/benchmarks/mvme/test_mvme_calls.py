@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
-from polyclinic.evaluations.mvme.tables import mvme_rows
+from polyclinic.evaluations.mvme.tables import mvme_row
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -55,7 +55,7 @@ async def held(knowledge, entrants_of, cases=2):
     benchmark = mvme(cases, judge=RulesJudge(knowledge), knowledge=knowledge, max_rounds=1)
     result = await benchmark.hold({one.name: one for one in entrants})
     assert all(not one.failed and not one.no_report for one in result.entrants)
-    return {one.name: [*mvme_rows(one, "f", seed=1)] for one in result.entrants}, [*kept]
+    return {one.name: [mvme_row(one, visit, seed=1) for visit in one.visits] for one in result.entrants}, [*kept]
 
 
 async def test_a_teams_calls_are_its_doctors_visits_and_its_discussion(knowledge):
@@ -118,5 +118,6 @@ async def test_what_failed_has_its_calls_too(knowledge):
         list(generate(knowledge, n=1, seed=3, language="en")), judge=RulesJudge(knowledge), knowledge=knowledge
     )
     result = await benchmark.hold({"a": Entrant("a", (minds,))})
-    (row,) = mvme_rows(result.entrants[0], "f", seed=1)
+    (entrant,) = result.entrants
+    row = mvme_row(entrant, entrant.visits[0], seed=1)
     assert row.calls == kept.n > 0

@@ -54,32 +54,32 @@ def test_two_doctors_see_the_same_patients_onset_by_onset(first, always_right):
     compared = compare_runs(first, always_right)
     one, other = onsets(first), onsets(always_right)
     both = one.keys() & other.keys()
-    assert len(both) == compared.onsets > 50
+    assert len(both) == compared["onsets"] > 50
     assert all((one[key].t, one[key].what) == (other[key].t, other[key].what) for key in both)
-    assert (compared.only_first, compared.only_second) == (len(one.keys() - both), len(other.keys() - both))
-    assert compared.seeds == (11,)
-    assert compared.differs == {"setup.doctor": ("first", "second")}
+    assert (compared["only_first"], compared["only_second"]) == (len(one.keys() - both), len(other.keys() - both))
+    assert compared["seeds"] == (11,)
+    assert compared["differs"] == {"setup.doctor": ("first", "second")}
 
 
 @pytest.mark.slow
 def test_differences_are_of_the_second_less_the_first_with_holm_over_the_measures(first, always_right):
     compared = compare_runs(first, always_right)
-    measures = {(one.by, one.name): one for one in compared.measures}
+    measures = {(one["by"], one["name"]): one for one in compared["measures"]}
     right = measures["patients", "right diagnosis, first visit, %"]
-    assert right.second == 100.0 > right.first
-    assert right.difference.mean == pytest.approx(right.second - right.first)
-    assert 0 < right.difference.low < right.difference.mean < right.difference.high
-    assert right.difference.p <= right.p_holm < 0.05
+    assert right["second"] == 100.0 > right["first"]
+    assert right["difference"].mean == pytest.approx(right["second"] - right["first"])
+    assert 0 < right["difference"].low < right["difference"].mean < right["difference"].high
+    assert right["difference"].p <= right["p_holm"] < 0.05
     door = measures["patients", "sent to the right department, first visit, %"]
-    assert (door.difference.mean, door.p_holm) == (0.0, 1.0)
-    tested = [one for one in compared.measures if one.by == "patients"]
-    assert right.p_holm >= right.difference.p * (len(tested) - 2)
+    assert (door["difference"].mean, door["p_holm"]) == (0.0, 1.0)
+    tested = [one for one in compared["measures"] if one["by"] == "patients"]
+    assert right["p_holm"] >= right["difference"].p * (len(tested) - 2)
     came = measures["days", "came that day"]
-    assert came.difference.n >= 2
-    assert {one.by for one in compared.measures} == {"patients", "days"}
+    assert came["difference"].n >= 2
+    assert {one["by"] for one in compared["measures"]} == {"patients", "days"}
     # The other way round every difference has the other sign.
-    turned = {(one.by, one.name): one for one in compare_runs(always_right, first).measures}
-    assert turned["patients", "right diagnosis, first visit, %"].difference.mean == -right.difference.mean
+    turned = {(one["by"], one["name"]): one for one in compare_runs(always_right, first)["measures"]}
+    assert turned["patients", "right diagnosis, first visit, %"]["difference"].mean == -right["difference"].mean
 
 
 @pytest.mark.slow
@@ -90,13 +90,13 @@ def test_runs_of_several_seeds_are_paired_seed_by_seed(first, always_right, kept
         for seed, run in zip((11, 12), runs, strict=True):
             (tmp_path / name / f"seed-{seed}").symlink_to(run)
     compared = compare_runs(tmp_path / "a", tmp_path / "b")
-    assert compared.seeds == (11, 12)
+    assert compared["seeds"] == (11, 12)
     alone = compare_runs(first, always_right)
-    assert compared.onsets > alone.onsets
-    runs = {one.name: one for one in compared.measures if one.by == "runs"}
+    assert compared["onsets"] > alone["onsets"]
+    runs = {one["name"]: one for one in compared["measures"] if one["by"] == "runs"}
     assert (
-        runs["right diagnosis, first visit, %"].difference.n,
-        runs["right diagnosis, first visit, %"].difference.p,
+        runs["right diagnosis, first visit, %"]["difference"].n,
+        runs["right diagnosis, first visit, %"]["difference"].p,
     ) == (2, 1.0)
     (tmp_path / "b" / "seed-12").unlink()
     with pytest.raises(UserError, match="different seeds; only one has seed-12"):
@@ -130,6 +130,6 @@ def test_runs_without_common_patients_are_refused_with_what_differs(first, kept,
 def test_what_adds_patients_pairs_those_that_both_have(first, kept):
     fewer = kept("fewer", configuration={"load": 0.5}, seed=12, visits=3)  # nobody of these fell ill in the first
     compared = compare_runs(first, fewer)
-    assert (compared.onsets, compared.only_second) == (0, len(onsets(fewer)))
-    assert compared.differs["load"] == ("null", "0.5")
-    assert all(one.difference.mean is None for one in compared.measures if one.by == "patients")
+    assert (compared["onsets"], compared["only_second"]) == (0, len(onsets(fewer)))
+    assert compared["differs"]["load"] == ("null", "0.5")
+    assert all(one["difference"].mean is None for one in compared["measures"] if one["by"] == "patients")

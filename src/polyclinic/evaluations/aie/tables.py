@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ from polyclinic.judging.pairs import CRITERIA, CriterionResult, Judgements, View
 from polyclinic.metrics.conversation import MCQE, MetricDifference
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.run.output import Output, file_names, first_failure, trace_places
+from polyclinic.run.output import Output, first_failure, output_of_visits
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
@@ -34,6 +34,7 @@ from polyclinic.terminal.tables import (
     show_problems,
     table,
 )
+from polyclinic.visits.visit import Visit
 
 _NUMBERS = ("AVG_TURN", "AVG_LEN")
 _SHARES = ("DIAGNOSIS", MCQE)  # of dialogues; the others are means of what each dialogue has
@@ -62,12 +63,27 @@ def aie_output(
             )
         screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
 
-    visits = [visit for one in result.doctors for visit in one.visits]
+    doctors = {one.name: one for one in result.doctors}
+    visits = {name: one.visits for name, one in doctors.items()}
+    failed = [visit for theirs in visits.values() for visit in theirs if visit.end is End.FAILED]
+    scores = {(name, str(score.id)): score for name, one in doctors.items() for score in one.summary.scores}
+    metrics = result.doctors[0].summary.metrics
+
+    def row(name: str, visit: Visit) -> ItemRow:
+        """Returns the metrics of a case, and MCQE; a visit that failed has none."""
+        score, chosen = scores.get((name, visit.case)), doctors[name].chosen
+        values = {} if score is None else {metric: v for metric, v in score.values.items() if metric in metrics}
+        # The paper's mean length is that of all turns.
+        weights = {"AVG_LEN": float(len(score.lengths))} if score is not None and "AVG_LEN" in values else {}
+        if visit.case in chosen:
+            values[MCQE] = 100.0 * chosen[visit.case]
+        return ItemRow(item=visit.case, values=values, weights=weights, model=name, seed=seed, end=str(visit.end))
+
     # `written` is a format, and the name of a file is no part of it.
     named = shlex.quote(cases).replace("{", "{{").replace("}", "}}")
-    names = file_names(one.name for one in result.doctors)
-    files = {one.name: f"{names[one.name]}.jsonl" for one in result.doctors}
-    return Output(
+    return output_of_visits(
+        visits,
+        row,
         document={
             "protocol": protocol,
             "patient": patient,
@@ -80,15 +96,11 @@ def aie_output(
             "correlations": result.correlations,
         },
         show=show,
-        files={files[one.name]: (event for visit in one.visits for event in visit.trace) for one in result.doctors},
         written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
-        failed=sum(visit.end is End.FAILED for visit in visits),
-        failures=first_failure(visit for visit in visits if visit.end is End.FAILED),
-        n=len(visits),
-        rows=[row for one in result.doctors for row in _rows(one, files[one.name], seed=seed)],
+        failed=len(failed),
+        failures=first_failure(failed),
         measures=[
-            ItemMeasure(name=name, percent=name not in _NUMBERS, share=name in _SHARES)
-            for name in (*result.doctors[0].summary.metrics, MCQE)
+            ItemMeasure(name=name, percent=name not in _NUMBERS, share=name in _SHARES) for name in (*metrics, MCQE)
         ],
     )
 
@@ -101,28 +113,6 @@ def _document(one: DoctorResult) -> dict[str, Any]:
         "passages": {"recalled": one.recalled, "near": one.near},
         "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
     }
-
-
-def _rows(doctor: DoctorResult, file: str, *, seed: int) -> Iterator[ItemRow]:
-    """Yields the metrics of each case, and MCQE; a visit that failed has none."""
-    scores = {str(score.id): score for score in doctor.summary.scores}
-    at = trace_places(file, doctor.visits)
-    for visit in doctor.visits:
-        score = scores.get(visit.case)
-        values = {} if score is None else {n: v for n, v in score.values.items() if n in doctor.summary.metrics}
-        # The paper's mean length is that of all turns.
-        weights = {"AVG_LEN": float(len(score.lengths))} if score is not None and "AVG_LEN" in values else {}
-        if visit.case in doctor.chosen:
-            values[MCQE] = 100.0 * doctor.chosen[visit.case]
-        yield ItemRow(
-            item=visit.case,
-            values=values,
-            weights=weights,
-            model=doctor.name,
-            seed=seed,
-            end=str(visit.end),
-            at=at[visit.case],
-        )
 
 
 _COUNTS: dict[str, Callable[[DoctorResult], int]] = {

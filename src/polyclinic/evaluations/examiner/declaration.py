@@ -1,14 +1,13 @@
-"""How an examiner reads recorded requests: what is ordered and recorded is given, and nothing else is.
+"""How an examiner reads recorded requests: examinations ordered and recorded are given, and nothing else is.
 
     found = read_requests_of([Path("dialogues.jsonl")], {case.id: case for case in cases})
     evaluation = recorded_requests(cases, found, labels=read_labels(Path("labels.jsonl"), found.requests, by_id))
     result = await evaluation.hold({"rules": Minds(examiner="rules", knowledge=read_knowledge(), seed=1)})
     print(result.given, result.ordered, result.beyond, result.false_normal)
 
-Each request is put to an examiner of its own, who holds what the examiner of a visit holds, results that the history
-tells included, and says of what is not recorded that it is normal, as with `--missing normal`. What is ordered is what
-people say, or, without their labels, what the recorded examiner gave. That one is no gold standard: it passes one kind
-of examination off as another, and gives what nobody ordered.
+Each request goes to an examiner of its own with the findings of a visit's examiner, results told in the history
+included; it reports what is not recorded as normal, as with `--missing normal`. Labels by people say what is ordered;
+without them it is what the recorded examiner gave, which is no gold standard.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exams as an evaluation: which questions are put to which methods of which models, and what is read beforehand."""
+"""Exams as an evaluation: the questions, the methods and models that answer them, and the files read beforehand."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Methods on the questions of an exam: accuracy, what could not be read, what failed, and what it cost.
+"""Methods on the questions of an exam: accuracy, unreadable answers, failures, and cost.
 
-Questions do not depend on one another and run at once. An answer that cannot be read, or that the model refused, is
-not correct: nobody gains by being unreadable. A question that no endpoint answered is failed, and outside the accuracy.
-
-Beside a method stand two looks that a single accuracy hides: self-consistency with as many calls as the method made
-(`matched`), as the gain of a team often is the gain of asking more often; and the share of answers that stay when the
-options are shuffled (`Stability`).
+Questions are independent and run at once. An unreadable answer or a refusal is not correct; a question that no endpoint
+answered is failed, and outside the accuracy. A team is compared with self-consistency at the same number of calls
+(`matched`), and shuffled options show how many answers stay the same (`Stability`).
 """
 
 from __future__ import annotations

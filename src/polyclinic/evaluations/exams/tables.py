@@ -1,4 +1,4 @@
-"""What methods made of an exam and why answers are wrong, as tables, as a document, and as files."""
+"""Results of an exam and the categories of wrong answers, as tables, as a document, and as files."""
 
 from __future__ import annotations
 

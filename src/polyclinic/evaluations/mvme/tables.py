@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -17,35 +17,31 @@ from polyclinic.metrics.grades import Aspect
 from polyclinic.metrics.recorded_reports import AspectMean, brackets
 from polyclinic.models.tally import CallTotal
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.run.output import Output, file_names, first_failure, trace_places
+from polyclinic.run.output import Output, first_failure, output_of_visits
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import mean_and_error, table, table_of
+from polyclinic.visits.team import TeamVisit
+from polyclinic.visits.visit import Visit
 
 MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
 
-def mvme_rows(entrant: EntrantResult, file: str, *, seed: int) -> Iterator[ItemRow]:
-    """Yields the grades of each case, 1 to 4; a visit that failed has none."""
-    grades = {judged.case: judged.grades for judged in entrant.judgements}
-    at = trace_places(file, entrant.visits)
-    for visit in entrant.visits:
-        values = {
-            str(aspect): float(grade) for aspect, grade in grades.get(visit.case, {}).items() if grade is not None
-        }
-        needed = entrant.calls.get(visit.case, CallTotal())
-        yield ItemRow(
-            item=visit.case,
-            values=values,
-            model=entrant.name,
-            seed=seed,
-            calls=needed.calls,
-            shared=needed.shared,
-            tokens=needed.tokens,
-            cost=needed.cost,
-            seconds=needed.seconds,
-            at=at[visit.case],
-        )
+def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> ItemRow:
+    """Returns the grades of a case, 1 to 4; a visit that failed has none."""
+    grades = next((judged.grades for judged in entrant.judgements if judged.case == visit.case), {})
+    needed = entrant.calls.get(visit.case, CallTotal())
+    return ItemRow(
+        item=visit.case,
+        values={str(aspect): float(grade) for aspect, grade in grades.items() if grade is not None},
+        model=entrant.name,
+        seed=seed,
+        calls=needed.calls,
+        shared=needed.shared,
+        tokens=needed.tokens,
+        cost=needed.cost,
+        seconds=needed.seconds,
+    )
 
 
 def _grade(graded: AspectMean) -> str:
@@ -86,23 +82,19 @@ def mvme_output(
         "ties": result.ties,
         **({"people": people} if people else {}),
     }
-    names = file_names(one.name for one in result.entrants)
-    traces = {one.name: f"{names[one.name]}.jsonl" for one in result.entrants}
-    files: dict[str, Iterable[object]] = {
-        traces[one.name]: (event for visit in one.visits for trace in visit.traces for event in trace)
-        for one in result.entrants
-    }
-    files["judgements.jsonl"] = [judged for one in result.entrants for judged in one.judgements]
-    files["reasons.jsonl"] = [reason for one in result.entrants for reason in one.reasons.reasons]
-    return Output(
+    entrants = {one.name: one for one in result.entrants}
+    return output_of_visits(
+        {name: one.visits for name, one in entrants.items()},
+        lambda name, visit: mvme_row(entrants[name], visit, seed=about.get("seed", 0)),
         document=document,
         show=show,
-        files=files,
+        files={
+            "judgements.jsonl": [judged for one in result.entrants for judged in one.judgements],
+            "reasons.jsonl": [reason for one in result.entrants for reason in one.reasons.reasons],
+        },
         written="Traces, judgements and summary: {}",
         failed=sum(sum(one.failed.values()) for one in result.entrants),
         failures=first_failure(visit for one in result.entrants for visit in one.visits),
-        n=sum(len(one.visits) for one in result.entrants),
-        rows=[row for one in result.entrants for row in mvme_rows(one, traces[one.name], seed=about.get("seed", 0))],
         measures=MEASURES,
     )
 

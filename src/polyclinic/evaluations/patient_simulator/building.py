@@ -1,14 +1,13 @@
 """A test set for simulated patients, made of cases: 50 of them, 10 rounds, 8 questions a round (aie-saps §2.2.1).
 
-1. A dialogue of each case: a model plays doctor and patient; offline the rules do.
-2. Behind each of its rounds, and before the first, a question of each of eight kinds, which goes on from the dialogue,
-   with the answer that is right. A model writes them; offline they are the knowledge's questions and set phrases.
-3. What is asked as effective must stand in the patient's information: an answer in other words is matched to the
-   nearest passage, and counted. What is asked as ineffective must not be known; offline that is looked up.
+1. A model writes a dialogue for each case; offline the rules play it.
+2. Before the first round and after each but the last, it writes a question of each of eight kinds with the right
+   answer; offline these are the knowledge's questions and set phrases.
+3. The answer to an effective question must be a passage of the patient's information: other words are matched to the
+   nearest passage, and counted. Offline, ineffective questions are checked to be about something unknown.
 
-The set has AIE's labelled layout, with the dialogue beside it (`dialogue`). Its labels are what the questions were
-written to be (`human_state`); people still have to look at them, as in the paper, and to reply themselves
-(`human_answer`).
+The set has AIE's labelled layout, and the dialogue (`dialogue`). Its labels (`human_state`) are the kinds the questions
+were written to be; people still have to check them, as in the paper, and to reply themselves (`human_answer`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An evaluation of simulated patients: how well they understand what doctors say, on labelled or recorded turns."""
+"""An evaluation of simulated patients: how well they understand doctors, on labelled questions or recorded turns."""
 
 from __future__ import annotations
 

@@ -5,9 +5,8 @@
     print(compare(rows).states.percent, summarise_replies(replies(rows)).metrics)
 
 The layout is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and `patient_test`: context
-length, then key (the kind of question that was meant), then the question, the label `human_state` and the answer that
-a person gave, `human_answer`. The dialogue before a question stands in `dialogue` (see `building`); the published set
-has none, so that each question is put right after the patient's opening.
+length, then key (the kind of question meant), then the question, its label `human_state` and a person's answer,
+`human_answer`. `dialogue` has the rounds before a question (see `building`); the published set has none.
 """
 
 from __future__ import annotations

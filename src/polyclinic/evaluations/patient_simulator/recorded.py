@@ -1,13 +1,12 @@
-"""How a patient takes what recorded doctors said, beside the states that were recorded (aie-saps §4.2, §4.4.1).
+"""How a patient understands what recorded doctors said, compared with the recorded states (aie-saps §4.2, §4.4.1).
 
     dialogues = [d for path in paths for d in read_recorded(path).dialogues]
     result = await recorded_turns(dialogues).hold({"rules": Minds(patient="rules", knowledge=read_knowledge(), seed=1)})
     print(result.all.states.percent, result.all.kind)
 
-The layout is the one that AIE published its dialogues in: a JSON array of cases, each with its vignette
-(`raw_data.question`) and `history`, turns with `doctor`, `state` and `patient`. Every turn is put in its place: the
-patient has observed the recorded dialogue before it, so that only this turn is judged, whatever was made of others.
-Openings and conclusions are not put.
+The layout is AIE's published one: a JSON array of cases, each with its vignette (`raw_data.question`) and `history`,
+turns with `doctor`, `state` and `patient`. Each turn but openings and conclusions is put to a patient that has observed
+the recorded dialogue before it, so that earlier mistakes do not count.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ that cannot be read, or did not come, is counted and counts for neither yes nor 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,7 +38,7 @@ from polyclinic.players.minds import Minds
 from polyclinic.protocols.papers import Settings
 from polyclinic.results.folder import ItemMeasure, ItemRow, mean_of_parts
 from polyclinic.run.options import FILES, MINDS, CaseOptions, MaxTurns, SessionOption, each_once
-from polyclinic.run.output import Output, trace_places
+from polyclinic.run.output import Output, output_of_visits
 from polyclinic.settings import setting
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
@@ -238,29 +238,20 @@ def _row(doctor: str, plays: Sequence[ReliabilityPlay], *, judged: bool, seed: i
     )
 
 
-def reliability_rows(one: Reliability, visits: Sequence[Visit], file: str, *, seed: int) -> Iterator[ItemRow]:
-    """Yields the shares of each visit's rounds, and how many they are; a visit that failed has none."""
-    at = trace_places(file, visits)
-    for visit in visits:
-        rounds = [each for each in one.rounds if each.case == visit.case]
-        verdicts = [each.verdict for each in one.judgements if each.case == visit.case and each.verdict is not None]
-        values, weights = mean_of_parts({
-            "relevance": [100.0 * (verdict.relevant == "yes") for verdict in verdicts],
-            "consistency": [100.0 * (verdict.consistent == "yes") for verdict in verdicts],
-            "accuracy": [100.0 * each.reached for each in rounds if each.ordered],
-        })  # fmt: skip
-        reached = float(sum(each.reached for each in rounds))
-        values |= {"questions_a_visit": float(len(rounds)), "examinations_a_visit": reached}
-        failed = visit.end is End.FAILED
-        yield ItemRow(
-            item=visit.case,
-            values={} if failed else values,
-            weights={} if failed else weights,
-            model=one.doctor,
-            seed=seed,
-            end=str(visit.end),
-            at=at[visit.case],
-        )
+def reliability_row(one: Reliability, visit: Visit, *, seed: int) -> ItemRow:
+    """Returns the shares of a visit's rounds, and how many they are; a visit that failed has none."""
+    if visit.end is End.FAILED:
+        return ItemRow(item=visit.case, values={}, model=one.doctor, seed=seed, end=str(visit.end))
+    rounds = [each for each in one.rounds if each.case == visit.case]
+    verdicts = [each.verdict for each in one.judgements if each.case == visit.case and each.verdict is not None]
+    values, weights = mean_of_parts({
+        "relevance": [100.0 * (verdict.relevant == "yes") for verdict in verdicts],
+        "consistency": [100.0 * (verdict.consistent == "yes") for verdict in verdicts],
+        "accuracy": [100.0 * each.reached for each in rounds if each.ordered],
+    })  # fmt: skip
+    reached = float(sum(each.reached for each in rounds))
+    values |= {"questions_a_visit": float(len(rounds)), "examinations_a_visit": reached}
+    return ItemRow(item=visit.case, values=values, weights=weights, model=one.doctor, seed=seed, end=str(visit.end))
 
 
 def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], about: Mapping[str, Any]) -> Output:
@@ -274,22 +265,16 @@ def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], a
 
     # The visits are in the traces.
     fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "visits"}
-    files = {name: f"doctor-{number}.jsonl" for number, name in enumerate(result.visits, start=1)}
-    return Output(
+    doctors = {one.doctor: one for one in result.doctors}
+    return output_of_visits(
+        result.visits,
+        lambda name, visit: reliability_row(doctors[name], visit, seed=about["seed"]),
         document=msgspec.to_builtins({**about, **fields, "attack": attacks}),
         show=show,
         document_file="reliability.json",
-        files={
-            files[name]: (event for visit in visits for event in visit.trace) for name, visits in result.visits.items()
-        },
+        names={name: f"doctor-{number}" for number, name in enumerate(result.visits, start=1)},
         written="Traces and result: {}",
         failed=sum(one.failed for one in result.doctors),
-        n=sum(map(len, result.visits.values())),
-        rows=[
-            row
-            for one in result.doctors
-            for row in reliability_rows(one, result.visits[one.doctor], files[one.doctor], seed=about["seed"])
-        ],
         measures=MEASURES,
     )
 

@@ -1,4 +1,4 @@
-"""Tree-of-Reasoning as an evaluation: whole records are put to methods, which choose the diagnoses that hold."""
+"""Tree-of-Reasoning as an evaluation: methods choose the diagnoses that a whole record shows."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""Methods on whole records, as Tree-of-Reasoning's Table 1: precision, recall, F1, and what bears the diagnoses.
+"""Methods on whole records, as Tree-of-Reasoning's Table 1: precision, recall, F1, and the evidence of the diagnoses.
 
-Records do not depend on one another and run at once. Shares are pooled over the options of all records, as in the
-paper; beside them stands the mean F1 of a record. A record that no endpoint answered is failed, and outside of
-everything; one that was answered without an answer that can be read (refused and cut off among them) is unreadable, and
-chooses nothing, which costs recall. A mistake of a user's own method is broken, and chooses nothing either.
+Records are independent and run at once. Shares are pooled over the options of all records, as in the paper; the mean F1
+of a record is reported, too. A record that no endpoint answered is failed, and outside of everything; an unreadable
+answer (a refusal or a cut-off one included) and a mistake of a user's own method choose nothing, which costs recall.
 
-Of a method that writes trees every piece of evidence is held against the record, whoever wrote it and when: what is not
-borne by it is unsupported, and an invention that was dropped again counts too.
+Every piece of evidence in a tree is compared with the record, including pieces that were dropped later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What methods made of records, as tables, as a document, and as files."""
+"""Results of methods on records, as tables, as a document, and as files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What withholding one doctor's data costs: F1 in the diseases that those data show, with the data and without.
+"""The cost of withholding one doctor's data: F1 in the diseases that those data show, with and without the data.
 
-Tree-of-Reasoning's Table 2 hands the data of a doctor who is left out over to the outpatient doctor; here they are
-withheld, which shows what the data themselves are worth.
+Tree-of-Reasoning's Table 2 gives the data of a doctor who is left out to the outpatient doctor; here they are withheld.
 """
 
 from __future__ import annotations

@@ -59,41 +59,6 @@ from polyclinic.hospital.record.happenings import (
 )
 from polyclinic.hospital.town.illness import Nature
 
-
-def triaged(visit: Encounter, episode: Episode, nurse: str) -> Triaged:
-    """Returns where a nurse sent a patient, and how soon it must be seen."""
-    return Triaged(
-        nurse=nurse,
-        department=episode.department,
-        acuity=episode.acuity,
-        right_department=visit.department,
-        right_acuity=visit.right_acuity,
-        right_level=visit.right_level,
-        **episode.learnt_at_door,
-    )
-
-
-def diagnosed(episode: Episode, seen: ConsultationHeld, doctor: str) -> Diagnosed:
-    """Returns what the last doctor told the patient."""
-    return Diagnosed(
-        staff=doctor,
-        diagnosis=seen.diagnosis,
-        right=episode.right_diagnosis,
-        right_examination=episode.right_examination,
-    )
-
-
-def prescribed(episode: Episode, doctor: str) -> Prescribed:
-    """Returns what it prescribed."""
-    return Prescribed(
-        staff=doctor,
-        plan=episode.plan,
-        treatment=episode.treatment,
-        right=episode.right_treatment,
-        not_begun=episode.not_begun,
-    )
-
-
 SAMPLED = ("laboratory", "microbiology")
 """The kinds of examinations that are made of samples, which one taking serves."""
 
@@ -263,7 +228,20 @@ class House:
         if not episode.department:
             return self._fail(visit, episode), episode
         visit.acuity = episode.acuity if nurse is not None else Acuity.EMERGENCY
-        self._note(visit, triaged(visit, episode, "" if nurse is None else nurse.id))
+        at_door = episode.at_door
+        signs, asked = ((), 0) if at_door is None else (at_door.measured, len(at_door.told))
+        triaged = Triaged(
+            nurse="" if nurse is None else nurse.id,
+            department=episode.department,
+            acuity=episode.acuity,
+            right_department=visit.department,
+            right_acuity=visit.right_acuity,
+            level=None if at_door is None else at_door.level,
+            right_level=visit.right_level,
+            vital_signs=signs,
+            asked=asked,
+        )
+        self._note(visit, triaged)
         registered = Registered(department=episode.department, visit=visit.number)
         if visit.acuity is Acuity.EMERGENCY:
             self._note(visit, registered)
@@ -321,8 +299,21 @@ class House:
     def _conclude(self, visit: Encounter, episode: Episode, doctor: Server, seen: ConsultationHeld) -> VisitEnd:
         if episode.failed:
             return self._fail(visit, episode)
-        self._note(visit, diagnosed(episode, seen, doctor.id))
-        self._note(visit, prescribed(episode, doctor.id))
+        told = Diagnosed(
+            staff=doctor.id,
+            diagnosis=seen.diagnosis,
+            right=episode.right_diagnosis,
+            right_examination=episode.right_examination,
+        )
+        self._note(visit, told)
+        prescribed = Prescribed(
+            staff=doctor.id,
+            plan=episode.plan,
+            treatment=episode.treatment,
+            right=episode.right_treatment,
+            not_begun=episode.not_begun,
+        )
+        self._note(visit, prescribed)
         return VisitEnd.SEEN
 
     def _collect(self, visit: Encounter, episode: Episode) -> Steps:

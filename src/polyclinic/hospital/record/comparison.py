@@ -20,7 +20,6 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.frames import Tabular
 from polyclinic.hospital.record.attendances import FAILED, LEFT, Attendance, Attendances
 from polyclinic.hospital.record.figures import grouped
 from polyclinic.hospital.record.happenings import DAY, FellIll, FollowedUp, FollowUpOutcome
@@ -47,34 +46,6 @@ _OF_THE_TOWN = (
 
 _ADDS = ("load", "events", "hospital.illness.epidemics")
 """What makes more people fall ill, and touches nobody who falls ill anyhow."""
-
-
-class PairedMeasure(msgspec.Struct, frozen=True, kw_only=True):
-    """One measure in both runs, where both have it.
-
-    Patients of one resident are resampled together. Days follow one another and are not quite independent of each
-    other, so that intervals by days are a little too narrow.
-    """
-
-    name: str
-    by: PairedBy
-    first: float | None  # mean in the first run; None where no pair has it
-    second: float | None  # in the second
-    difference: Difference  # second less first
-    p_holm: float | None  # over the measures that are paired in the same way
-
-
-class RunComparison(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """What two runs with the same patients differ in."""
-
-    measures: tuple[PairedMeasure, ...]
-    first: str  # its folder
-    second: str
-    seeds: tuple[int, ...]
-    differs: dict[str, tuple[str, str]]  # what was not the same when they began, in short
-    onsets: int  # illnesses that both have
-    only_first: int  # that only one has; see above
-    only_second: int
 
 
 class Illnesses:
@@ -150,8 +121,13 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def compare_runs(first: Path, second: Path) -> RunComparison:
-    """Compares two runs, or two folders of runs with a seed each, that have the same patients."""
+def compare_runs(first: Path, second: Path) -> dict[str, Any]:
+    """Compares two runs, or two folders of runs with a seed each, that have the same patients.
+
+    Returns the measures, and how many onsets (illnesses) both runs have or only one. Each measure has its means in both
+    runs, the difference (second less first), and p adjusted over the measures that are paired in the same way. Patients
+    of one resident are resampled together. Days follow one another, so intervals by days are a little too narrow.
+    """
     if first.resolve() == second.resolve():
         raise UserError(f"{first} and {second} are the same run; name two that differ in who plays or in the hospital")
     pairs: list[Runs] = []
@@ -175,20 +151,20 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
                 means = [sum(row[side] for row in rows) / len(rows) for side in (1, 2)]
                 of_runs[name].append((number, means[0], means[1]))
     days = chain.from_iterable(_days(number, *pair) for number, pair in enumerate(pairs))
-    return RunComparison(
-        measures=(
+    return {
+        "measures": (
             *_paired("patients", _values(chain.from_iterable(patients), OF_PATIENTS)),
             *_paired("days", _values(days, _OF_DAYS)),
             *_paired("runs", of_runs),
         ),
-        first=str(first),
-        second=str(second),
-        seeds=tuple(seeds),
-        differs=differs,
-        onsets=both,
-        only_first=sum(len(one.onsets) for one, _ in pairs) - both,
-        only_second=sum(len(other.onsets) for _, other in pairs) - both,
-    )
+        "first": str(first),
+        "second": str(second),
+        "seeds": tuple(seeds),
+        "differs": differs,
+        "onsets": both,
+        "only_first": sum(len(one.onsets) for one, _ in pairs) - both,
+        "only_second": sum(len(other.onsets) for _, other in pairs) - both,
+    }
 
 
 def _paired_folders(first: Path, second: Path) -> list[tuple[Path, Path]]:
@@ -299,7 +275,7 @@ def _values(pairs: Iterable[Pair], measures: Measures) -> Values:
     return found
 
 
-def _paired(by: PairedBy, values: Values) -> list[PairedMeasure]:
+def _paired(by: PairedBy, values: Values) -> list[dict[str, Any]]:
     columns = {name: [[row[side] for row in rows] for side in range(3)] for name, rows in values.items()}
     differences = {
         name: paired_difference(
@@ -311,14 +287,14 @@ def _paired(by: PairedBy, values: Values) -> list[PairedMeasure]:
     adjusted = dict(zip(differences, holm([one.p for one in differences.values()]), strict=True))
     nothing = Difference(mean=None, low=None, high=None, p=None, n=0)
     return [
-        PairedMeasure(
-            name=name,
-            by=by,
-            first=_mean(first),
-            second=_mean(second),
-            difference=differences.get(name, nothing),
-            p_holm=adjusted.get(name),
-        )
+        {
+            "name": name,
+            "by": by,
+            "first": _mean(first),
+            "second": _mean(second),
+            "difference": differences.get(name, nothing),
+            "p_holm": adjusted.get(name),
+        }
         for name, (_, first, second) in columns.items()
     ]
 

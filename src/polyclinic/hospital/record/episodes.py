@@ -7,7 +7,6 @@ simulation gives its parts their place in simulated time.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 
@@ -151,14 +150,6 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.at_door is None:
             return None
         return Received(department=self.department, acuity=self.acuity, at_door=self.at_door)
-
-    @property
-    def learnt_at_door(self) -> dict[str, Any]:
-        """What the log says of what the nurse learnt, as fields of `Triaged`."""
-        at_door = self.at_door
-        if at_door is None:
-            return {}
-        return {"level": at_door.level, "vital_signs": at_door.measured, "asked": len(at_door.told)}
 
     @property
     def admits(self) -> bool:

@@ -33,13 +33,6 @@ class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     days: Annotated[int, msgspec.Meta(ge=1, le=LONGEST)]
 
 
-class NoCourse(msgspec.Struct, frozen=True, kw_only=True):
-    """A follow-up that failed: how the illness goes on is not known."""
-
-    error: str  # the name of the failure
-    problem: str  # what it said
-
-
 async def course_by_model(
     case: Case,
     visit: int,
@@ -48,8 +41,8 @@ async def course_by_model(
     model: Model,
     follow_up_days: int,
     temperature: float | None = None,
-) -> IllnessCourse | NoCourse:
-    """Asks a model how an illness goes on; its answer has the meaning of `Nature.at_home`."""
+) -> IllnessCourse | PlayFailure:
+    """Asks a model how an illness goes on; its answer has the meaning of `Nature.at_home`. A failure is returned."""
     presentation, severity = case.presentation, severity_of(case)
     prompts = read_prompts(PROMPTS)[presentation.language]
     question = prompts(
@@ -71,7 +64,7 @@ async def course_by_model(
             purpose=f"course {case.id}/{visit}",
         )
     except PlayFailure as failure:
-        return NoCourse(error=type(failure).__name__, problem=str(failure))
+        return failure
     forecast: Forecast = reply.value
     if forecast.course == "worsens":
         return IllnessCourse(outcome=FollowUpOutcome.WORSE, recovers_after_days=None, severity=next_severity(severity))

@@ -1,14 +1,11 @@
 """Compares the diseases that a doctor names with those of the reference, as sets of ICD-10 codes (ai-hospital §3.2).
 
-The names are read out of a report (`disease_names`) or come typed, and are linked to codes (`linking`). The paper
-reports one precision, recall and F1, of which the last is the harmonic mean of the first two (58.97, 38.90, 46.88), so
-they are pooled over the cases and not means of them; here the pooled ones are the metrics and the means stand beside.
+Names are read from a report (`disease_names`) or come typed, and are linked to codes (`linking`). The paper's F1 is the
+harmonic mean of its precision and recall (58.97, 38.90, 46.88), so they are pooled over the cases; means over the cases
+are reported, too.
 
-Links that have the nearest titles (`nearest`) are compared as the paper's authors do: a name of the doctor's is right
-if it has a title in common with a name of the reference that no other has been matched with, and a side that names
-nothing counts as one name that matches none.
-
-`read_named_reports` reads the names from a file of reports: our traces, AI Hospital's records, or JSON lines.
+Links with the nearest titles (`nearest`) are compared as the paper's authors do: a doctor's name is right if it shares
+a title with a name of the reference that is not matched yet, and a side without names counts as one unmatched name.
 """
 
 from __future__ import annotations

@@ -41,11 +41,7 @@ _ANSWERED = 60.0
 
 
 class LineTakenBack(PolyclinicError):
-    """Who plays takes back the last line; whoever holds the visit holds it once more without.
-
-    Attributes:
-        seat: at which it was.
-    """
+    """Who plays takes back the last line; whoever holds the visit holds it once more without."""
 
     def __init__(self, line: str, seat: str) -> None:
         self.seat = seat
@@ -200,10 +196,7 @@ class Desk:
         return line.strip()
 
     async def heard(self, seat: str, prompt: str, objection: Callable[[str], str]) -> str:
-        """Returns the next line as `line` does, once there is no objection to it; what was typed before has none.
-
-        An objection is shown, and the line counts for nothing.
-        """
+        """Returns the next line as `line` does, once there is no objection to it; what was typed before has none."""
         while True:
             again = self.is_playing_again(seat)
             line = await self.line(seat, prompt)

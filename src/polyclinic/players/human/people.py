@@ -67,11 +67,8 @@ class OrderNames:
         return [title for title in titles if title.casefold() == typed.strip().casefold()][:1] or titles
 
     def misspelt(self, line: str, language: Language) -> dict[str, str]:
-        """Returns what a line orders by names that nearly are one of ours, each with the title that it nearly is.
-
-        Nothing of a line that orders nothing, or by words that are no name and near none.
-        """
-        say = doctor_says(language)
+        """Returns what a line orders by names that nearly are one of ours, each with the title that it nearly is."""
+        say = read_says(_SAYS)[language]
         order = re.fullmatch(say["orders"], line.strip(), re.IGNORECASE)
         if order is None:
             return {}
@@ -130,7 +127,7 @@ class HumanDoctor:
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
         """Asks the person, until the answer is one."""
-        say = doctor_says(role.presentation.language)
+        say = read_says(_SAYS)[role.presentation.language]
         async with self._place.taken():
             self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
             self._hints_now = 0
@@ -184,11 +181,7 @@ class HumanDoctor:
                 return DoctorTurn(line)
 
     def _unclear(self, line: str, say: dict[str, str], language: Language) -> str:
-        """Returns what is asked back of a line that would be a turn for nothing; "" where it is clear.
-
-        A command without its sign, or an order by a name that nearly is one; typed once more, the order is said.
-        What only asks for help or for names is answered with them.
-        """
+        """Returns what is asked back of a line that would be a turn for nothing; "" where it is clear."""
         rest, command = self._place.command(line)
         if command == "list":
             return ", ".join(self._names.titles(rest, language)) or say["unknown"]
@@ -308,10 +301,7 @@ class HumanDoctor:
         commands: Sequence[str] = ("undo", "leave"),
         answers: Collection[str] | None = None,
     ) -> str:
-        """Returns what is said of a line that is none of the commands and answers there are here; "" if it is one.
-
-        Any line answers if `answers` is None.
-        """
+        """Returns what is said of a line that is none of the commands and answers there are here; "" if it is one."""
         if command := self._place.command(line)[1]:
             return "" if command in commands else help
         if told := self._place.without_sign(line, say):
@@ -324,11 +314,6 @@ def _diagnosis(line: str) -> Diagnosis:
     if likely is None or int(likely["percent"]) > 100:
         return Diagnosis(line)
     return Diagnosis(likely["name"], probability=int(likely["percent"]) / 100)
-
-
-def doctor_says(language: Language) -> dict[str, str]:
-    """Returns what a person who plays the doctor is shown, and says by itself, in a language."""
-    return read_says(_SAYS)[language]
 
 
 MoveNow = SayMove | OrderMove | ConcludeMove | ReportMove | NoteMove | HintMove
@@ -357,7 +342,7 @@ class SeatedDoctor:
         """Waits for the move that answers."""
         if ask.purpose not in (Purpose.SPEAK, Purpose.REPORT):
             raise ScriptError(f"a person in the doctor's chair cannot be asked to {ask.purpose}")
-        say = doctor_says(role.presentation.language)
+        say = read_says(_SAYS)[role.presentation.language]
         while True:
             match await self._chair.next(ask.purpose, role):
                 case SayMove(text=text):

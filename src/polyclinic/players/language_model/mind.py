@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from polyclinic.cases.pictures import SeenPicture
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.events import Role, Said, State
@@ -81,7 +80,11 @@ class ModelMind:
         prompts = read_prompts(PROMPTS)[language]
         messages = joined(messages_for(ask, role, prompts))
         if isinstance(role, Doctor) and role.pictures:
-            messages = with_pictures(messages, role.pictures, prompts)
+            # They follow the first thing that the user says: what does not change comes first.
+            first = next(number for number, (who, _) in enumerate(messages) if who == "user")
+            told = f"{messages[first][1]}\n\n{prompts('doctor_pictures')}"
+            parts: tuple[Part, ...] = (Text(told), *(Image(url=picture.url) for picture in role.pictures))
+            messages[first] = ("user", parts)
         named = ask.among or ask.purpose is Purpose.NEXT_STEP
         wanted: Any = form(ask.purpose, ask.among) if named else _FORMS.get(ask.purpose, ask.answer)
         speaks = ask.purpose in (Purpose.SPEAK, Purpose.OPEN, Purpose.REPLY)
@@ -114,8 +117,11 @@ def messages_for(ask: Ask[Any], role: Asked, prompts: Prompts) -> list[Message]:
         case Patient():
             return patient_messages(ask, role, prompts)
         case Examiner():
-            # The request, and the names of what is recorded, without a result.
-            return examiner_messages(role, prompts)
+            # The numbered names of what is recorded, without a result, then the request (table 11).
+            listed = "\n".join(f"{number}. {name}" for number, name in enumerate(role.listed, start=1))
+            recorded = prompts("examiner_recorded", listed=listed or "-")
+            asked = prompts("examiner_request", request=role.request())
+            return [("system", prompts("examiner")), ("user", recorded), ("user", asked)]
         case Director():
             if role.ai_hospital and ask.purpose is not Purpose.MERGE:
                 return chair_messages(ask.purpose, role)
@@ -148,14 +154,6 @@ _FORMS: dict[Purpose, Any] = {
     Purpose.DISPUTE: NamedDisputes,
 }
 """What a model answers in another form than other minds."""
-
-
-def examiner_messages(examiner: Examiner, prompts: Prompts) -> list[Message]:
-    """Returns what an examiner is told: the numbered names of what is recorded, then the request (table 11)."""
-    listed = "\n".join(f"{number}. {name}" for number, name in enumerate(examiner.listed, start=1))
-    recorded = prompts("examiner_recorded", listed=listed or "-")
-    asked = prompts("examiner_request", request=examiner.request())
-    return [("system", prompts("examiner")), ("user", recorded), ("user", asked)]
 
 
 def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:
@@ -261,14 +259,6 @@ def joined(messages: list[Message]) -> list[Message]:
         else:
             merged.append((role, text))
     return merged
-
-
-def with_pictures(messages: list[Message], pictures: Sequence[SeenPicture], prompts: Prompts) -> list[Message]:
-    """Returns the messages with pictures at the end of the first that the user says: what does not change is first."""
-    first = next(number for number, (role, _) in enumerate(messages) if role == "user")
-    told = f"{messages[first][1]}\n\n{prompts('doctor_pictures')}"
-    seen: tuple[Part, ...] = (Text(told), *(Image(url=picture.url) for picture in pictures))
-    return [*messages[:first], ("user", seen), *messages[first + 1 :]]
 
 
 def describe(presentation: Presentation) -> str:

@@ -56,10 +56,7 @@ def read_templates(path: Path = TEMPLATES) -> dict[Language, PersonaTemplates]:
 
 
 def persona_from_templates(patient: Patient, rng: random.Random, *, manner: Manner | None = None) -> Persona:
-    """Puts a persona together: the complaint in the first person, and a life, a character and a manner beside it.
-
-    The manner is drawn, so that it fits the age, unless given.
-    """
+    """Puts a persona together: the complaint in the first person, and a life, a character and a manner beside it."""
     presentation = patient.presentation
     templates = read_templates()[presentation.language]
     manner = manner_for(presentation.age, manner, rng)

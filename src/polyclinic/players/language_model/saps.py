@@ -125,16 +125,18 @@ class Saps:
         return PatientTurn(say=said, state=tracked.state, recalled=len(tracked.texts), near=tracked.near)
 
     async def track(self, role: Patient) -> Tracked:
-        """Says what the doctor's last turn is to this patient, whoever replies; fails as `Model.ask`.
-
-        It asks what is needed, one after the other or all at once, and decides.
-        """
+        """Says what the doctor's last turn is to this patient, whoever replies; fails as `Model.ask`."""
         prompts = read_prompts(PROMPTS)[role.presentation.language]
         if not role.heard().strip():
             return Tracked(State.AMBIGUOUS_INQUIRY)
 
         async def ask(question: str) -> Any:
-            messages, answer = tracker_question(question, role, prompts)
+            answer: Any = tuple(KINDS) if question == "kind" else ("specific", "ambiguous")
+            blanks = {}
+            if question.startswith("relevant"):
+                answer, examiner = (HeldInWard, " " + prompts("examiner")) if role.setting == "ward" else (Held, "")
+                blanks = {"information": information(role), "examiner": examiner}
+            messages: list[Message] = [("system", prompts(question, **blanks)), ("user", role.heard())]
             return (await self._ask(messages, answer, question)).value
 
         if self._tracker == "staged":
@@ -191,16 +193,6 @@ def recalled(held: Held, role: Patient, state: State) -> Tracked:
     if not telling:
         telling, near = [nearest(role.heard(), known)], max(near, 1)
     return Tracked(state, tuple(telling), near=near)
-
-
-def tracker_question(question: str, role: Patient, prompts: Prompts) -> tuple[list[Message], Any]:
-    """Returns one of the tracker's questions, and what its answer must be."""
-    answer: Any = tuple(KINDS) if question == "kind" else ("specific", "ambiguous")
-    blanks = {}
-    if question.startswith("relevant"):
-        answer, examiner = (HeldInWard, " " + prompts("examiner")) if role.setting == "ward" else (Held, "")
-        blanks = {"information": information(role), "examiner": examiner}
-    return [("system", prompts(question, **blanks)), ("user", role.heard())], answer
 
 
 def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]:

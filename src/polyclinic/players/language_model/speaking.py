@@ -76,10 +76,7 @@ def choose_text(ask: Ask[Any], doctor: Doctor) -> str:
 
 
 def dialogue(seen: Iterable[Event], role: Doctor | Patient, form: _Form | None = None) -> list[Message]:
-    """Returns what was said and found as it is told to one of those who speak: its own words in the form it answers in.
-
-    That is by default the form of its turns.
-    """
+    """Returns what was said and found as one speaker is told it: its own words in the form in which it answers."""
     speaker = Role.DOCTOR if isinstance(role, Doctor) else Role.PATIENT
     fields = (form or turn_form(role)).__struct_fields__
     language = role.presentation.language

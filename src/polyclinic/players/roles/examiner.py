@@ -83,9 +83,16 @@ class Examiner(PlayedRole):
         missing: dict[str, None] = {}
         asked = self.request()
         if request.numbers is not None:
-            picked, not_recorded = self._picked(request.numbers, asked)
-            found.update(dict.fromkeys(picked))
-            missing.update(dict.fromkeys(not_recorded))
+            # Of these lines only what may be meant is recorded, and what is meant may not be.
+            meant, unrecorded = self.names.may_mean(asked)
+            lines = {number: self.listed[number - 1] for number in request.numbers if 0 < number <= len(self.listed)}
+            given = [f for f in self._findings if f in meant and _listed(f) in lines.values()]
+            told = set(map(_listed, given))
+            self.unasked += [
+                lines.get(number, str(number)) for number in request.numbers if lines.get(number) not in told
+            ]
+            found.update(dict.fromkeys(given))
+            missing.update(dict.fromkeys(name for name, near in unrecorded.items() if near.isdisjoint(given)))
         for item in request.items:
             if not self.names.is_named(item, asked):
                 self.unasked.append(item)
@@ -102,15 +109,6 @@ class Examiner(PlayedRole):
         normal = tuple(name for name in missing if self.missing == "normal" and self.names.may_be_normal(name))
         text = self._text(ordered, tuple(missing), normal, beyond=len(allowed) < len(found))
         return Results(findings=ordered, not_recorded=tuple(missing), text=text, told_as_normal=normal)
-
-    def _picked(self, numbers: tuple[int, ...], asked: str) -> tuple[list[Finding], list[str]]:
-        """Returns what is recorded in those of these lines that may be meant, and the names of what is not recorded."""
-        meant, missing = self.names.may_mean(asked)
-        lines = {number: self.listed[number - 1] for number in numbers if 0 < number <= len(self.listed)}
-        given = [f for f in self._findings if f in meant and _listed(f) in lines.values()]
-        told = set(map(_listed, given))
-        self.unasked += [lines.get(number, str(number)) for number in numbers if lines.get(number) not in told]
-        return given, [name for name, near in missing.items() if near.isdisjoint(given)]
 
     def _may_do(self, examination: str) -> bool:
         """Returns whether an examination is within the limit, and counts it."""
