@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -78,33 +78,25 @@ class StandIn(MadeUp):
         return msgspec.structs.replace(completion, usage=usage if self._price is None else self._price.of(usage))
 
 
-class ExpectedCalls(msgspec.Struct, kw_only=True):
+class _Sums(msgspec.Struct, kw_only=True):
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    unpriced: int = 0
+
+
+class ExpectedCalls(_Sums, kw_only=True):
     """The expected calls of one role and purpose; `unpriced` of them have no price."""
 
     role: str
     purpose: str
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    unpriced: int = 0
 
 
-class ExpectedRun(msgspec.Struct, kw_only=True):
-    """What a run is expected to take.
+class ExpectedRun(_Sums, kw_only=True):
+    """All expected calls of a run, and the options whose budget it would exceed."""
 
-    Attributes:
-        unpriced: calls without a price; if others have one, the cost is a lower bound.
-        by: the calls by role and purpose.
-        beyond: the options whose budget the run would exceed.
-    """
-
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
     by: list[ExpectedCalls]
-    unpriced: int = 0
     beyond: list[str] = []
 
 
@@ -120,14 +112,9 @@ class DryRunOver(PolyclinicError):
         super().__init__("the dry run is over")
 
     @classmethod
-    def together(cls, runs: Iterable[DryRunOver]) -> DryRunOver:
+    def together(cls, runs: Sequence[DryRunOver]) -> DryRunOver:
         """Returns several as one: their calls are added, and they share the budget."""
-        runs = list(runs)
-        over = cls(
-            Ledger(),
-            token_budget=next((one._tokens for one in runs), None),
-            cost_budget=next((one._cost for one in runs), None),
-        )
+        over = cls(Ledger(), token_budget=runs[0]._tokens, cost_budget=runs[0]._cost)
         for one in runs:
             over.ledger.include(one.ledger)
         return over

@@ -78,11 +78,12 @@ _ENDINGS = (".yaml", ".yml")
 
 def read_protocol(kind: type[S], path: Path | None = None) -> PaperProtocol[S]:
     """Reads the protocol of a kind of settings, the one that is shipped unless another file is named."""
-    shipped = read_yaml(_FOLDER / f"{kind.paper}.yaml", cast("type[PaperProtocol[S]]", _typed(kind)))
+    typed = cast("type[PaperProtocol[S]]", PaperProtocol[kind])  # type: ignore[valid-type]
+    shipped = read_yaml(_FOLDER / f"{kind.paper}.yaml", typed)
     if path is None:
         return shipped
     try:
-        found = read_yaml(path, cast("type[PaperProtocol[S]]", _typed(kind)))
+        found = read_yaml(path, typed)
     except BadInput as error:
         raise BadInput(in_plain_words(error.problem), path=path, line=error.line, field=error.field) from None
     if unknown := next((role for role in found.roles if role not in shipped.roles), None):
@@ -95,10 +96,6 @@ def read_protocol(kind: type[S], path: Path | None = None) -> PaperProtocol[S]:
     return found
 
 
-def _typed(kind: type[Settings]) -> Any:
-    return PaperProtocol[kind]  # type: ignore[valid-type]
-
-
 def named_protocol(name: str) -> PaperProtocol[Any]:
     """Returns a protocol by its name, or from a file, which says by its name whose settings it has."""
     if name in PAPERS:
@@ -109,7 +106,9 @@ def named_protocol(name: str) -> PaperProtocol[Any]:
         )
     of = read_yaml(Path(name), _ProtocolName).name
     if of not in PAPERS:
-        raise UserError(f"{name}: name {of!r}; a protocol has the name of the paper whose settings it says: {_known()}")
+        raise UserError(
+            f"{name}: name {of!r}; a protocol has the name of the paper whose settings it says: {', '.join(PAPERS)}"
+        )
     return read_protocol(PAPERS[of], Path(name))
 
 
@@ -129,10 +128,6 @@ def protocol_text(name: str) -> str:
 
 class _ProtocolName(msgspec.Struct):
     name: str
-
-
-def _known() -> str:
-    return ", ".join(PAPERS)
 
 
 @dataclass(frozen=True)
@@ -214,7 +209,7 @@ class FollowedProtocol(Generic[S]):
     @property
     def changed(self) -> list[str]:
         """What a file of one's own sets in place of the paper's; nothing where none is followed."""
-        return changes(self.protocol, read_protocol(type(self.settings))) if self.given.endswith(_ENDINGS) else []
+        return changes_in(self.given)
 
     @property
     def _paper(self) -> str:

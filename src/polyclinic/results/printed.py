@@ -5,7 +5,7 @@ The terminal, a page, Markdown and LaTeX show the same tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -186,46 +186,36 @@ def _notes(joined: JoinedTable, *first: str) -> tuple[str, ...]:
 
 def _by_entrant(joined: JoinedTable) -> PrintedTable:
     """Returns a row for each entrant."""
-    methods = any(row.method for row in joined.rows)
-    # Of several seeds pooled in a row, or other ones from row to row, the table says so.
+    # Seeds are shown if several are pooled in a row, or if rows differ in them.
     ran = [row.seeds for row in joined.rows if not row.published]
     seeds = len({*ran}) > 1 or any(one[1:] for one in ran)
+    columns = {
+        "set": True,
+        "model": True,
+        "method": any(row.method for row in joined.rows),
+        "seeds": seeds,
+    }
     counts = _counts(joined)
-    rows = [
-        PrintedRow(
-            labels=(
-                row.set,
-                _model(row),
-                *([row.method] if methods else []),
-                *([" ".join(map(str, row.seeds))] if seeds else []),
-            ),
-            figures=(
-                *(figure_of(row.measures.get(name)) for name in joined.measures),
-                *(PrintedNumber(NOTHING if row.published else _count(row, name)) for name in counts),
-            ),
-            published=row.published,
-        )
-        for row in joined.rows
-    ]
-    labels = ("set", "model", *(["method"] if methods else []), *(["seeds"] if seeds else []))
-    return PrintedTable("", labels, (*joined.measures, *counts), tuple(rows), _notes(joined, INTERVALS))
+    rows = []
+    for row in joined.rows:
+        texts = {"set": row.set, "model": _model(row), "method": row.method, "seeds": " ".join(map(str, row.seeds))}
+        labels = tuple(texts[name] for name, is_shown in columns.items() if is_shown)
+        figures = [figure_of(row.measures.get(name)) for name in joined.measures]
+        figures += [PrintedNumber(NOTHING if row.published else count(row)) for count in counts.values()]
+        rows.append(PrintedRow(labels, tuple(figures), published=row.published))
+    shown = tuple(name for name, is_shown in columns.items() if is_shown)
+    return PrintedTable("", shown, (*joined.measures, *counts), tuple(rows), _notes(joined, INTERVALS))
 
 
 def _by_measure(joined: JoinedTable) -> PrintedTable:
     """Returns a row for each measure, a column for each entrant."""
+    turned = _by_entrant(joined)
     names = [", ".join(filter(None, (row.set, _model(row), row.method))) for row in joined.rows]
     rows = [
-        PrintedRow((name,), tuple(figure_of(row.measures.get(name)) for row in joined.rows)) for name in joined.measures
+        PrintedRow((head,), tuple(row.figures[at] for row in turned.rows), apart=at == len(joined.measures))
+        for at, head in enumerate(turned.heads)
     ]
-    rows += [
-        PrintedRow(
-            (name,),
-            tuple(PrintedNumber(NOTHING if row.published else _count(row, name)) for row in joined.rows),
-            apart=not place,
-        )
-        for place, name in enumerate(_counts(joined))
-    ]
-    return PrintedTable("", ("measure",), tuple(names), tuple(rows), _notes(joined, INTERVALS))
+    return PrintedTable("", ("measure",), tuple(names), tuple(rows), turned.notes)
 
 
 def _by_set(joined: JoinedTable, measure: str, *, last: bool) -> PrintedTable:
@@ -258,27 +248,17 @@ def _average(means: dict[str, Estimate], sets: Sequence[str]) -> str:
     return number(sum(there) / len(sets)) if len(there) == len(sets) else NOTHING
 
 
-def _counts(joined: JoinedTable) -> list[str]:
-    """Returns how many items there were, and what of the calls there is to say."""
-    said = {
-        "calls": any(row.calls for row in joined.rows),
-        "shared": any(row.shared for row in joined.rows),
-        "tokens": any(row.tokens for row in joined.rows),
-        "cost": any(row.cost is not None for row in joined.rows),
-        "s": any(row.seconds >= _LEAST_SECONDS for row in joined.rows),
-    }
-    return ["n", "failed", *(name for name, there in said.items() if there)]
-
-
-def _count(row: JoinedRow, name: str) -> str:
-    match name:
-        case "n" | "failed":
-            return str(row.n if name == "n" else row.failed)
-        case "calls" | "shared":
-            return number(row.calls if name == "calls" else row.shared, ",.1f")
-        case "tokens":
-            return tokens(row.tokens, row.calls)
-        case "cost":
-            return number(row.cost, ".5f")
-        case _:
-            return number(row.seconds, ".2f")
+def _counts(joined: JoinedTable) -> dict[str, Callable[[JoinedRow], str]]:
+    """Returns the columns of items, calls and costs, without those that are empty."""
+    found: dict[str, Callable[[JoinedRow], str]] = {"n": lambda row: str(row.n), "failed": lambda row: str(row.failed)}
+    if any(row.calls for row in joined.rows):
+        found["calls"] = lambda row: number(row.calls, ",.1f")
+    if any(row.shared for row in joined.rows):
+        found["shared"] = lambda row: number(row.shared, ",.1f")
+    if any(row.tokens for row in joined.rows):
+        found["tokens"] = lambda row: tokens(row.tokens, row.calls)
+    if any(row.cost is not None for row in joined.rows):
+        found["cost"] = lambda row: number(row.cost, ".5f")
+    if any(row.seconds >= _LEAST_SECONDS for row in joined.rows):
+        found["s"] = lambda row: number(row.seconds, ".2f")
+    return found
