@@ -1,4 +1,4 @@
-"""Which commands there are, in the order of the help, and where each stands.
+"""The commands, in the order of the help, and the module of each.
 
 A command's module is imported when it runs, so that --help is quick.
 """
@@ -13,52 +13,52 @@ from polyclinic.cli.configuration import apply
 _NEVER = "For research and teaching only; never for the care of real people."
 
 COMMANDS = {
-    "demo": "demo:demo Let a small town fall ill and its hospital treat it for a week, and say what to try next.",
-    "run": "run:run Let a town fall ill and a hospital treat it: triage, queues, consultations, recovery. One seed, "
-    "one log.",
-    "evolve": "evolve:evolve Let a doctor learn from thousands of patients, after MedAgent-Zero, and print how it gets "
-    "better.",
-    "consult": "consult:consult One doctor sees one patient, printed as it goes; without #ID, every case of the file."
-    f"\n\nWith --doctors several see the patient each alone, and then settle what they disagree on.\n\n{_NEVER}",
-    "replay": "replay:replay Show recorded visits again.",
-    "ask": "ask:ask Ask the patient of a case what you like, or with --examiner order examinations.\n\nEach question "
-    f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
-    "report": "report:report Report on runs: one HTML file with tables and pictures, also of a run under way; "
-    "or a folder of pages with all results, or the log of the hospital.",
-    "serve": "serve:serve Open the pages in the browser: the town on its map, the doctor's chair, classes, "
+    "demo": "demo:demo Simulate a small town and its hospital for a week, and suggest what to try next.",
+    "run": "run:run Simulate a town and its hospital: illness, triage, queues, consultations, recovery. The same seed "
+    "gives the same log.",
+    "evolve": "evolve:evolve Train a doctor on thousands of patients, after MedAgent-Zero, and print its progress.",
+    "consult": "consult:consult Let a doctor see a patient, and print the visit; without #ID, every case of the file."
+    "\n\nWith --doctors, each doctor sees the patient alone; then they discuss what they disagree on."
+    f"\n\n{_NEVER}",
+    "replay": "replay:replay Print recorded visits.",
+    "ask": "ask:ask Ask the patient of a case your own questions, or order examinations with --examiner.\n\nAll "
+    f"questions belong to one visit; the patient remembers the earlier ones.\n\n{_NEVER}",
+    "report": "report:report Write a report on finished or running runs: one HTML file with tables and charts, a "
+    "folder of pages with all results, or the log of the hospital.",
+    "serve": "serve:serve Open the pages in the browser: the map of the town, the doctor's chair, classes, "
     f"judging, and results.\n\n{_NEVER}",
-    "results show": "results:show Show a run: command, versions, data, models, and what came of it; several are one "
+    "results show": "results:show Show a run: command, versions, data, models and results; several runs make one "
     "table of sets, models and methods.",
-    "results compare": "results:compare Compare runs item by item, with Holm's correction; two runs of the hospital "
-    "with one seed patient by patient and day by day.",
+    "results compare": "results:compare Compare runs item by item, with Holm's correction; compare two runs of the "
+    "hospital with the same seed patient by patient and day by day.",
     "cases show": "cases:show Show the cases of a file, or one of them as a chart; the truth only with --truth.",
-    "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
+    "cases check": "cases:check Check a case file: schema, duplicate ids, and truth in a place where a doctor can read "
     "it.",
     "cases convert": "case_convert:convert Write the cases of a file in another layout, or give each a persona.\n\n"
     "Layouts are FHIR R4, AgentClinic's and ours. A persona is a statement in the patient's own voice, a life, a "
-    "character and a manner; one that reveals the diagnosis or a result is refused, and the case keeps none.",
+    "character and a manner. A persona that reveals the diagnosis or a result is refused; the case then gets none.",
     "cases generate": "case_generate:generate Draw patients from the medical knowledge, balanced over disease "
     "and severity.",
-    "cases patient-test": "patient_test:patient_test Make a test set for simulated patients: dialogues, and questions "
-    "of eight kinds behind each round.",
+    "cases patient-test": "patient_test:patient_test Make a test set for simulated patients: dialogues, with questions "
+    "of eight kinds after each round.",
     "corpus add": "corpus:add Add passages to a corpus: from JSON lines, text or Markdown files, or 'knowledge', which "
     "comes with polyclinic.",
     "corpus search": "corpus:search Search a corpus by words, by meaning, or by both; or list the corpora.",
     "corpus remove": "corpus:remove Remove a corpus, or passages of it.",
     "eval aie": "evaluations:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and "
-    "MCQE.\n\nCases without a question get one: their diagnosis and four like it.",
+    "MCQE.\n\nCases without a question get one: their diagnosis and four similar ones.",
     "eval patient-simulator": "evaluations:patient_simulator How well a simulated patient understands what "
-    "doctors say: questions that people have labelled, or recorded dialogues turn by turn.",
-    "eval examiner": "evaluations:examiner How an examiner reads recorded requests: what is ordered and recorded is "
-    "given, and nothing else is.",
+    "doctors say: questions labelled by people, or recorded dialogues turn by turn.",
+    "eval examiner": "evaluations:examiner How an examiner reads recorded requests: does it give every recorded "
+    "result that was ordered, and nothing else?",
     "eval mvme": "evaluations:mvme MVME: interns see patients, alone or as a team; a director grades their reports, "
-    "ICD-10 checks the diagnoses.",
+    "and their diagnoses are compared as ICD-10 codes.",
     "eval reliability": "evaluations:reliability AI Hospital's reliability: are patient and examiner relevant, "
-    "true to the record, and proof against fishing?",
-    "eval exam": "evaluations:exam Exams: methods answer the questions of MedQA, MedMCQA, PubMedQA, MMLU, or of any "
+    "true to the record, and robust against fishing?",
+    "eval exam": "evaluations:exam Exams: methods answer the questions of MedQA, MedMCQA, PubMedQA, MMLU, or any "
     "other file.",
-    "eval tor": "evaluations:tor Tree-of-Reasoning: which of several diagnoses hold, from inpatients' whole records, "
-    "by any method.",
+    "eval tor": "evaluations:tor Tree-of-Reasoning: methods choose among several diagnoses from an inpatient's whole "
+    "record.",
     "score aie": "score:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
     "differences of several doctors.",
     "score director": "score:director Score the grades of a medical director (AI Hospital): means by aspect, "
@@ -66,30 +66,32 @@ COMMANDS = {
     "score icd": "score:icd Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of "
     "categories.",
     "verdicts export": "verdicts:export Write a sheet for people to fill in: dialogues to compare, rounds, records or "
-    "reports to judge.\n\nWhoever compares two doctors is not told who they are: codes stand for them, and a file "
-    "beside the sheet, NAME.key.csv, says who is who.",
-    "verdicts import": "verdicts:import_verdicts Read the sheets that people filled in, check them, and put them into "
-    "one file.\n\nIt needs the sheets that went out, --items, or the key of a blind one, --key.",
-    "verdicts agreement": "verdicts:agreement How far people agree (percent, kappa, alpha), and what their verdicts "
-    "come to.",
+    "reports to judge.\n\nDoctors that are compared are anonymous: the sheet shows codes, and a file next to it, "
+    "NAME.key.csv, lists who is who.",
+    "verdicts import": "verdicts:import_verdicts Read the sheets that people filled in, check them, and combine them "
+    "in one file.\n\nIt needs the sheets that went out, --items, or the key of a blind one, --key.",
+    "verdicts agreement": "verdicts:agreement Compute how far people agree (percent, kappa, alpha), and summarise "
+    "their verdicts.",
     "study run": "study_run:run Run a plan: models, methods, sets and seeds, with one journal and one table.",
-    "knowledge show": "knowledge:show Show a disease as a page: definition, what it looks like, examinations, plans, "
+    "knowledge show": "knowledge:show Show a disease as a page: definition, presentation, examinations, plans, "
     "sources.",
     "knowledge check": "knowledge:check Check the medical knowledge: its files, and patients drawn from it. The exit "
-    "code is 1 where a check fails.",
-    "knowledge compare": "knowledge_compare:compare Compare names of diseases: is the one the other, a kind of it, or "
-    "another disease?",
-    "memory show": "memory:show Show what a doctor remembers: how much, the latest, or what is nearest to a patient.",
-    "memory build": "memory:build Make a memory of others: merge, import, change the embedder, or point into a store.",
-    "memory read": "memory_read:read Let a doctor read: questions are made of the passages of a corpus, and what it "
-    "answers rightly is kept.",
+    "code is 1 if a check fails.",
+    "knowledge compare": "knowledge_compare:compare Compare names of diseases: do they mean the same disease, a kind "
+    "of it, or another one?",
+    "memory show": "memory:show Show what a doctor remembers: a summary, the latest entries, or those nearest to a "
+    "patient.",
+    "memory build": "memory:build Make a memory from others: merge, import, change the embedder, or point into a "
+    "database.",
+    "memory read": "memory_read:read Let a doctor read: it answers questions made from the passages of a corpus, and "
+    "right answers are kept.",
     "config show": "config:show Show every key that a command reads from a configuration file, with its default; or a "
     "paper's protocol: players, prompts, limits, temperatures, sample, judge and statistics with their sections, and "
     "why ours differ.",
-    "models check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
-    "installed.",
+    "models check": "check:check Check models: reachable, answers, structured answers, latency; and list the "
+    "installed extras.",
 }
-"""Each command, or group and command, with `MODULE:FUNCTION`, which stands in `polyclinic.cli`, and its help."""
+"""Each command, or group and command, with `MODULE:FUNCTION` in `polyclinic.cli`, and its help."""
 
 _GROUPS = {
     "results": "Show, compare and export results.",
@@ -99,7 +101,7 @@ _GROUPS = {
     "score": "Score recorded dialogues and reports.",
     "verdicts": "Sheets for people, their verdicts, and their agreement.",
     "study": "Plans of several runs.",
-    "knowledge": "Look at the medical knowledge, check it, and compare names of diseases.",
+    "knowledge": "Show and check the medical knowledge, and compare names of diseases.",
     "memory": "Show, build and fill a doctor's memory.",
     "config": "Show the keys of configuration files, and the papers' protocols.",
     "models": "Check models, and install the small one that runs on this machine.",

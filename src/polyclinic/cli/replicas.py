@@ -52,15 +52,15 @@ class ReplicaOptions:
     """How many runs."""
 
     replicas: Annotated[str, Parameter(metavar="N", validator=_check_number)] = "1"
-    """Independent runs, with seeds from --seed on; auto: until the measures are known well enough, and 5 more."""
+    """Number of independent runs, with seeds from --seed on; auto: until the intervals are narrow enough, plus 5."""
     measure: Annotated[
         list[str], Parameter(metavar="NAME", negative="", validator=_check_measures), setting("replicas")
     ] = field(default_factory=lambda: list(USUAL))
-    """Of auto: what has to be known, by its place in --json, such as waiting.urgent.mean; may be repeated."""
+    """With auto: a measure to estimate, by its key in --json, such as waiting.urgent.mean; may be repeated."""
     within: Annotated[float, options.between(0.1, 100), setting("replicas")] = 5.0
-    """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean (Hoad and others, 2010)."""
+    """With auto: target half-width of the 95 % interval, in percent of the mean (Hoad and others, 2010)."""
     most_replicas: Annotated[int, options.between(3), setting("replicas")] = 30
-    """Of auto: no more runs than these."""
+    """With auto: maximum number of runs."""
     on: Annotated[
         str | None,
         Parameter(

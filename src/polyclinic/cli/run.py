@@ -69,15 +69,21 @@ class TownOptions:
     """Residents of the town; the number of illnesses a day stays the same."""
     load: Annotated[float, options.between(0.0), setting("run")] = 1.0
     """Illnesses a day, as a multiple of the usual."""
-    event: Annotated[list[str] | None, Parameter(metavar="EVENT", negative="")] = None
-    """An event, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor neurology" or
-    "epidemic influenza-a 5 for 14 d"; may be repeated."""
+    event: Annotated[
+        list[str] | None,
+        Parameter(
+            metavar="EVENT",
+            negative="",
+            help='An event, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor '
+            'neurology" or "epidemic influenza-a 5 for 14 d"; may be repeated.',
+        ),
+    ] = None
     days: Annotated[
         int | None, options.between(1, _MOST_DAYS), Parameter(show_default=f"{_DAYS}; any with --visits")
     ] = None
     """Number of days on which people fall ill."""
     warm_up: Annotated[int, options.between(0), Parameter(metavar="DAYS"), setting("run")] = 0
-    """Days until the hospital is as full as it will be; they are left out of the figures."""
+    """Warm-up period in days, which the figures leave out."""
     visits: Annotated[int | None, options.POSITIVE] = None
     """Maximum number of visits."""
     seed: int = 0
@@ -89,9 +95,9 @@ class TownOptions:
     examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's"), setting("run")] = (
         None
     )
-    """At most so many a visit; the paper has 1."""
+    """Maximum number of examinations per visit; the paper has 1."""
     lookahead: Annotated[int, options.between(0, _MOST_AHEAD), setting("run")] = LOOKAHEAD
-    """Minutes by which visits are computed ahead."""
+    """Simulated minutes by which visits are computed ahead."""
 
 
 TOWN = TownOptions()
@@ -117,7 +123,7 @@ def run(
     ] = "",
     course: Annotated[
         str,
-        Parameter(metavar="MODEL", help="Model that decides how illnesses go on; the knowledge by default."),
+        Parameter(metavar="MODEL", help="Model that decides the course of illnesses; the knowledge by default."),
         setting("run"),
     ] = "",
     learning: LearningOptions = FORGETFUL,

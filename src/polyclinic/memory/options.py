@@ -22,9 +22,9 @@ class MemoryOptions:
     memory: Path | None = None
     """Memory of the doctors: the folder of 'polyclinic evolve --out', or DIR@2000 after 2,000 patients."""
     k_records: Annotated[int | None, setting("memory")] = None
-    """Number of records that come to mind, 0 to 10."""
+    """Number of records to recall, 0 to 10."""
     k_experience: Annotated[int | None, setting("memory")] = None
-    """So much experience comes to mind, 0 to 10."""
+    """Number of principles to recall, 0 to 10."""
 
     def __post_init__(self) -> None:
         for option, value in (("memory.k-records", self.k_records), ("memory.k-experience", self.k_experience)):

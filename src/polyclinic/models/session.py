@@ -85,29 +85,29 @@ class ModelSettings(Address):
     # The command line makes its options from these, with the text below each as its help.
 
     concurrency: int | None = None
-    """Questions in flight at each endpoint; adapts by default."""
+    """Maximum number of requests in flight at each endpoint; adapts by default."""
     requests_per_minute: Annotated[float | None, setting("models")] = None
-    """Most requests to a model in any minute, over all processes."""
+    """Maximum number of requests to a model per minute, over all processes."""
     tokens_per_minute: Annotated[float | None, setting("models")] = None
-    """Most tokens of its prompts and answers in any minute, over all processes."""
+    """Maximum number of tokens of its prompts and answers per minute, over all processes."""
     temperature: float | None = None
     """Sampling temperature from 0 to 2; the server's default otherwise."""
     max_tokens: Annotated[int | None, setting("models")] = None
-    """Longest answer in tokens, where a question sets none; the server's default otherwise."""
+    """Maximum length of an answer in tokens, where a request sets none; the server's default otherwise."""
     token_budget: int | None = None
     """Stop when the models have used this many tokens."""
     cost_budget: float | None = None
     """Stop when the models have cost this much."""
     timeout: Annotated[float | None, setting("models")] = None
-    """Seconds that one call may take; 300 if left out."""
+    """Timeout of a call in seconds; 300 by default."""
     wait_for_server: Annotated[float | None, setting("models")] = None
-    """Seconds to wait for the server of a direct/ model while it is down; 0 if left out."""
+    """Seconds to wait for the server of a direct/ model while it is down; 0 by default."""
     price: Annotated[str | None, setting("models")] = None
     """The price of a million tokens, in and out, such as 0.15,0.60; a third price is for cached tokens."""
     hooks: Annotated[list[str] | None, setting("models")] = None
-    """A hook around every call of a model: FILE.py:NAME, or the name of an installed hook."""
+    """Hooks around every call to a model: FILE.py:NAME, or the name of an installed hook."""
     dry_run: bool = False
-    """Print an estimate of calls, tokens and cost, and ask no model."""
+    """Estimate calls, tokens and cost without asking a model."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,8 +1,8 @@
-"""The options that several commands take, each stated once as a type; the command line is made from them.
+"""Options shared by several commands, each declared once as a type; the command line is made from these types.
 
-An option is the type of a keyword of that name: `seed: Seed = 0` is `--seed`. A group of options is one too:
-`models: Models = MODELS`; what a field is for stands below it, and is what `--help` prints. A command that says
-something else of an option adds it: `seed: Annotated[Seed, Parameter(help="...")] = 0`.
+An option is the type of a keyword of the same name: `seed: Seed = 0` is `--seed`. So is a group of options,
+`models: Models = MODELS`; the docstring of a field is its `--help`. A command with a help text of its own for an option
+adds it: `seed: Annotated[Seed, Parameter(help="...")] = 0`.
 """
 
 # Annotations are objects here, not text: declarations elsewhere inherit these classes, and the command line reads both.
@@ -44,7 +44,7 @@ Several = Parameter(consume_multiple=1)
 
 
 def between(least: float, most: float = inf) -> Parameter:
-    """An option whose number is checked, and what is allowed said where it does not fit."""
+    """An option with a checked range; a number outside it is refused with the range that is allowed."""
     allowed = f"{least:,g} or more" if most == inf else f"{least:,g} to {most:,.15g}"
 
     def check(_: object, value: float | str | None) -> None:
@@ -119,7 +119,7 @@ Out = Annotated[Path | str | None, PLACE]
 Reuse = Annotated[
     Path | str | None,
     PLACE,
-    Parameter(help="The --out of another run, whose answers are taken where the same is asked."),
+    Parameter(help="The --out of another run; its answers are reused where the requests are the same."),
     setting("run"),
 ]
 
@@ -127,7 +127,7 @@ BatchApi = Annotated[
     bool,
     Parameter(
         group=MODELS_GROUP,
-        help="Ask by batch files (/files, /batches), which cost less and may take a day; --out keeps their ids.",
+        help="Ask in batches (/files, /batches), which cost less and may take a day; --out keeps their ids.",
     ),
     setting("models"),
 ]
@@ -140,7 +140,7 @@ On = Annotated[
     ),
 ]
 
-Json = Annotated[bool, Parameter(help="Print one JSON document, and nothing else; --csv prints tables as CSV.")]
+Json = Annotated[bool, Parameter(help="Print one JSON document and nothing else; --csv prints tables as CSV.")]
 Seed = Annotated[int, between(0), Parameter(help="Random seed; the same seed gives the same result.")]
 BootstrapSeed = Annotated[int, between(0), Parameter(help="Random seed of the bootstrap.")]
 
@@ -157,20 +157,20 @@ Limit = Annotated[int | None, POSITIVE, Parameter(help="Number of cases, from th
 MaxFailures = Annotated[
     float,
     between(0, 100),
-    Parameter(help="Share of failures, in percent, above which the run has failed."),
+    Parameter(help="Maximum share of failures, in percent; above it the run fails."),
     setting("run"),
 ]
 
 CASE_FILE = Parameter(
-    help="A case file, or an installed one: 'shipped', 'inpatients', and in Chinese 'shipped-zh', 'inpatients-zh'."
+    help="Case file, or an installed one: 'shipped', 'inpatients', and in Chinese 'shipped-zh', 'inpatients-zh'."
 )
 Cases = Annotated[str, FILE, CASE_FILE]
 LayoutOption = Annotated[
     str | None,
     Parameter(
         metavar="NAME",
-        help="The case file's layout: polyclinic, agentclinic, agentclinic-images, ai-hospital, aie, tor, mediq, "
-        "craft-md, ddxplus, fhir, a field map FILE.toml, or FILE.py:NAME. Recognised by its keys.",
+        help="Layout of the case file: polyclinic, agentclinic, agentclinic-images, ai-hospital, aie, tor, mediq, "
+        "craft-md, ddxplus, fhir, a field map FILE.toml, or FILE.py:NAME. By default it is recognised by its keys.",
     ),
 ]
 Layout = Annotated[LayoutOption, setting("cases")]
@@ -182,21 +182,21 @@ StrictSetting = Annotated[Strict, setting("cases")]
 Pictures = Annotated[
     PictureChoice | None,
     Parameter(
-        help="What doctors who see are shown of a case's pictures: local, those in the folder of the case file, the "
-        "default; addresses, also those on the network, which the model's endpoint fetches; none. A model sees where "
+        help="Pictures of a case shown to doctors who can see: local (the default), those in the folder of the case "
+        "file; addresses, also those on the network, which the model's endpoint fetches; none. A model can see if its "
         "models.model-file says sees = true.",
     ),
     setting("cases"),
 ]
 
-Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall goes by its memory alone.")]
+Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall uses its memory alone.")]
 Doctors = Annotated[list[str], MINDS, Parameter(help=f"Doctors' minds: {_MINDS}")]
 Patient = Annotated[
     str,
     MIND,
     Parameter(
-        help=f"The patient's mind: {_MINDS} saps:MODEL is the state-aware simulator, saps-parallel:MODEL the same with "
-        "its questions asked at once.",
+        help=f"The patient's mind: {_MINDS} saps:MODEL is the state-aware simulator; saps-parallel:MODEL asks its "
+        "questions at the same time.",
     ),
 ]
 Examiner = Annotated[
@@ -207,8 +207,8 @@ Metrics = Annotated[
     Several,
     Parameter(
         metavar="METRIC...",
-        help="A metric that is wanted: one of the ten by its name, or a function of your own, FILE.py:NAME. All ten "
-        "where none of them is named.",
+        help="Metrics to compute: any of the ten by name, or a function of your own, FILE.py:NAME. All ten if none "
+        "of them is named.",
     ),
 ]
 MaxTurns = Annotated[int, POSITIVE, Parameter(help="Maximum number of the doctor's turns.")]
@@ -216,7 +216,7 @@ MaxTurns = Annotated[int, POSITIVE, Parameter(help="Maximum number of the doctor
 
 Session = Annotated[
     Path | None,
-    Parameter(metavar="FILE", help="Keep what you type as 'human' in this file; the same command goes on from there."),
+    Parameter(metavar="FILE", help="Keep what you type as 'human' in this file; the same command resumes from it."),
     setting("run"),
 ]
 
@@ -224,18 +224,18 @@ Session = Annotated[
 @Parameter(name="*", group=TEAM_GROUP)
 @dataclass(frozen=True, kw_only=True)
 class TeamOptions:
-    """Several doctors in place of one, and how they discuss."""
+    """Several doctors instead of one, and how they discuss."""
 
     doctors: Annotated[list[str] | None, MINDS] = None
-    """Several doctors, in place of --doctor: each sees the patient alone, then they discuss: --doctors A B, or A,B."""
+    """Several doctors instead of --doctor; each sees the patient alone, then they discuss: --doctors A B, or A,B."""
     director: Annotated[str, MIND] = "rules"
     """The director of the discussion: rules, scripted:FILE, a model, or FILE.py:NAME."""
     no_dispute_resolution: Annotated[bool, setting("team")] = False
-    """The doctors see the others' reports, and not what is in dispute: the paper's ablation."""
+    """Show doctors each other's reports but not the points in dispute: the paper's ablation."""
     order: Annotated[Order | None, setting("team")] = None
-    """The doctors of a round speak all at once, the default, or one after another, as in AI Hospital's Algorithm 1."""
+    """Whether doctors speak at the same time (the default) or one after another, as in AI Hospital's Algorithm 1."""
     max_rounds: Annotated[int, POSITIVE, setting("team")] = 4
-    """Rounds of discussion at most."""
+    """Maximum number of rounds of discussion."""
 
     @property
     def named(self) -> list[str]:
@@ -254,7 +254,7 @@ Protocol = Annotated[
     str,
     Parameter(
         metavar="WHOSE",
-        help="The protocol: ours, paper, or a file FILE.yaml; 'polyclinic config show' prints each.",
+        help="Protocol: ours, paper, or a file FILE.yaml; 'polyclinic config show' prints each.",
     ),
 ]
 
@@ -293,7 +293,7 @@ def open_desk(options: SessionOption, minds: Sequence[str]) -> Desk:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CaseOptions:
-    """Whose visits are held, and who plays beside the doctor."""
+    """The cases, and the players other than the doctor."""
 
     cases: Cases
     layout: Layout = None
@@ -309,7 +309,7 @@ class CaseOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class KeptOptions:
-    """Where a run is kept: the answers of models, what they were asked, and the results."""
+    """Where a run is kept: the prompts and answers of models, and the results."""
 
     out: Annotated[
         Out,
@@ -352,7 +352,7 @@ NOWHERE = KeptOptions()
 
 
 class BesideFile(KeptOptions):
-    """Where the answers of a command are kept that writes one file: in `FILE.private`."""
+    """Where a command that writes one file keeps its answers: in `FILE.private`."""
 
     @property
     def private(self) -> Path | None:
@@ -363,7 +363,7 @@ class BesideFile(KeptOptions):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(KeptOptions):
-    """What every evaluation takes: how it is repeated, what becomes of its results, and the models."""
+    """The options of every evaluation: seed, results and models."""
 
     seed: Seed = 0
     json: Json = False
@@ -380,13 +380,13 @@ RUN = RunOptions()
 
 
 def check_new(out: Path, *, force: bool) -> None:
-    """Raises BadInput where a file is there that may not be overwritten."""
+    """Raises BadInput if a file exists that may not be overwritten."""
     if out.is_file() and not force:
         raise BadInput("the file exists; name another, or overwrite it with --force", path=out)
 
 
 def each_once(option: str, names: Sequence[str]) -> None:
-    """Raises a UserError where an option that may be repeated names a thing twice."""
+    """Raises a UserError if an option that may be repeated names the same thing twice."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"--{option} names {twice!r} twice; each {option} once")

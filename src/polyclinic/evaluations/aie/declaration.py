@@ -46,15 +46,15 @@ class AieOptions(CaseOptions, SessionOption, ProtocolOption):
     doctor: Doctors
     metric: Metrics = None
     judge: Annotated[str | None, Parameter(metavar="MODEL")] = None
-    """A model that compares every two doctors' dialogues."""
+    """Model that compares the dialogues of every two doctors."""
     group: Annotated[list[str] | None, Several, Parameter(metavar="MIND=GROUP..."), setting("aie")] = None
     """The group of each doctor, for correlations within and between groups."""
     verdicts: Annotated[list[Path] | None, Several, Parameter(metavar="FILE...")] = None
-    """People's verdicts of the forms 'pairs doctor' and 'pairs patient'."""
+    """People's verdicts on the forms 'pairs doctor' and 'pairs patient'."""
     distractors: Annotated[str | None, Parameter(metavar="MODEL")] = None
-    """A model that makes the wrong options of cases without any; by default the medical knowledge makes them."""
+    """Model that writes wrong options for cases without options; by default the medical knowledge provides them."""
     max_turns: Annotated[int | None, POSITIVE] = None
-    """The doctor's turns after the opening; by default 9 in Chinese and 14 in English."""
+    """Maximum number of the doctor's turns after the opening; by default 9 in Chinese and 14 in English."""
     truncated: Annotated[bool, Parameter(negative=())] = False
     """Also ask for a diagnosis after every turn (one extra call per turn)."""
     thoughts: Annotated[bool, Parameter(negative=()), setting("aie")] = False

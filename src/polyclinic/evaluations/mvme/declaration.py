@@ -247,8 +247,8 @@ def _lacks(case: Case) -> str:
 
 MVME = Evaluation(
     name="mvme",
-    help="MVME: interns see patients, alone or as a team; a director grades their reports, ICD-10 checks the "
-    "diagnoses.",
+    help="MVME: interns see patients, alone or as a team; a director grades their reports, and their "
+    "diagnoses are compared as ICD-10 codes.",
     options=MvmeOptions,
     plan=plan,
     paper=MvmeSettings,

@@ -235,7 +235,7 @@ def _methods(
 
 TOR: Evaluation[TorOptions, TorSettings] = Evaluation(
     name="tor",
-    help="Tree-of-Reasoning: which of several diagnoses hold, from inpatients' whole records, by any method.",
+    help="Tree-of-Reasoning: methods choose among several diagnoses from an inpatient's whole record.",
     options=TorOptions,
     plan=plan,
 )
