@@ -32,7 +32,7 @@ from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.running import Configuration, kinds_of, seen_at_the_door
+from polyclinic.hospital.running import Configuration, kinds_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.residents import Residents
@@ -270,7 +270,7 @@ def flat(hospital, knowledge, visits):
                 seed=SEED,
                 kinds=kinds_of(knowledge),
                 sinks=[store],
-                at_the_door=seen_at_the_door(knowledge),
+                at_the_door=TriageStation(knowledge).at_the_door,
                 look_again=TriageStation(knowledge).look_again,
             ).run()
             asyncio.run(simulating)

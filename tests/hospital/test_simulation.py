@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polyclinic.errors import Refused
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.floor.lines import Ticket
-from polyclinic.hospital.floor.queues import Floor, Prospects
+from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.plan.plan import Duration, Durations
 from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
@@ -527,7 +527,7 @@ async def test_a_visit_takes_as_many_operations_however_many_visits_there_are(sm
     count(Ticket, "__lt__")  # what queues compare
     count(Floor, "_first")
     count(Floor, "_call")
-    count(Prospects, "hopeful")
+    count(Floor, "_hopeful")
     durations = Durations(
         triage=Duration(median=60),
         registration=Duration(median=30),

@@ -19,7 +19,6 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.remembering import about_memories, reflects
@@ -36,7 +35,6 @@ from polyclinic.hospital.record.episodes import (
     StudyRequest,
 )
 from polyclinic.hospital.record.figures import GROUPS, utilisation
-from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.recorded import TYPED
 from polyclinic.hospital.record.store import Store
@@ -46,9 +44,6 @@ from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.safety import read_red_flags
-from polyclinic.language.language import LANGUAGES
 from polyclinic.memory.library import CaseWordsEmbedder
 from polyclinic.memory.opening import Publication
 from polyclinic.memory.reading import PassageRead
@@ -57,28 +52,6 @@ from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.parallel.holder import Holder
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.patient_trust import trust_fields, trust_in
-
-_AT_ONCE = 1
-
-
-def seen_at_the_door(knowledge: Knowledge) -> Callable[[Case], Acuity | None]:
-    """Returns what says how urgent anybody sees that the patient of a case is; None where nothing is to be seen."""
-    flags = read_red_flags()
-    emergency, urgent = frozenset(flags.emergency), frozenset(flags.urgent)
-    lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
-
-    def look(case: Case) -> Acuity | None:
-        if case.truth.acuity == _AT_ONCE:
-            return Acuity.EMERGENCY
-        words = case.presentation
-        read = lexicons[words.language].read_all((words.complaint, words.about))
-        told = {symptom for symptom, present in read.items() if present}
-        if told & emergency:
-            return Acuity.EMERGENCY
-        return Acuity.URGENT if told & urgent else None
-
-    return look
-
 
 _JOURNAL, _NATURE = "the run itself", "nature"  # name the run in its own journals, which hold no other
 
@@ -144,6 +117,7 @@ async def run(
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         clinic = await stack.enter_async_context(going.open_clinic(brought=brought, on=on, report=report))
         compute = store.remember(clinic.compute) if store is not None else clinic.compute
+        station = TriageStation(knowledge)
         simulated = await Simulation(
             hospital,
             town,
@@ -163,8 +137,8 @@ async def run(
                 temperature=configuration.setup.temperature,
             ),
             events=configuration.events,
-            at_the_door=seen_at_the_door(knowledge),
-            look_again=TriageStation(knowledge).look_again,
+            at_the_door=station.at_the_door,
+            look_again=station.look_again,
             learns=stack.enter_context(going.open_learning(clinic)),
             sinks=[sink for sink in (store, watching) if sink is not None],
             warm_up=configuration.warm_up,

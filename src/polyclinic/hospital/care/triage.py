@@ -11,10 +11,12 @@ from contextlib import contextmanager
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.patient_record import PatientRecord
+from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, read_out
 from polyclinic.errors import PlayFailure
 from polyclinic.events import Examined, Role, Said
 from polyclinic.hospital.record.episodes import AtDoor, VitalSign
+from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.acuity import MEASURED, Level, by_signs, in_danger_zone
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
@@ -67,6 +69,18 @@ class TriageStation:
         named = ((self._signs.get((f.examination.casefold(), f.item.casefold())), f) for f in findings)
         return {sign: finding for sign, finding in named if sign is not None}
 
+    def at_the_door(self, case: Case) -> Acuity | None:
+        """Returns how urgent anybody sees that the patient is; None where nothing is to be seen."""
+        told, flags = self._told(case.presentation), read_red_flags()
+        if case.truth.acuity == 1 or not told.isdisjoint(flags.emergency):
+            return Acuity.EMERGENCY
+        return None if told.isdisjoint(flags.urgent) else Acuity.URGENT
+
+    def _told(self, words: Presentation) -> set[str]:
+        """Returns the symptoms that a patient says first, by id."""
+        read = self._lexicons[words.language].read_all((words.complaint, words.about))
+        return {symptom for symptom, present in read.items() if present}
+
     def look_again(self, case: Case, before: AtDoor) -> AtDoor:
         """Looks again at somebody who waits and has got worse; asks nobody.
 
@@ -81,8 +95,7 @@ class TriageStation:
             for sign, value in numbers.items()
             if sign in self._body.items
         }
-        read = self._lexicons[words.language].read_all((words.complaint, words.about))
-        told = {symptom for symptom, present in read.items() if present}
+        told = self._told(words)
         flags = read_red_flags().of(words.age, pregnant=says_pregnant(words.complaint, words.language))
         level: Level = before.level
         levels: list[Level | None] = [

@@ -14,7 +14,7 @@ from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.plan.ways import Way
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.hospital.record.happenings import HOUR, Acuity, ShiftEnded, StaffWalked
+from polyclinic.hospital.record.happenings import Acuity, ShiftEnded, StaffWalked
 from polyclinic.knowledge.acuity import Level
 
 
@@ -170,13 +170,6 @@ class Queue:
     department: bool = False  # of a department: where it has nobody, doctors of emergencies stand in
     servers: list[Server] = field(default_factory=list)  # in the order of the staff
     waiting: list[Ticket] = field(default_factory=list)
-
-    def deserted(self, now: int, monday: int) -> bool:
-        """Whether it is a department of which nobody is at work, or comes within the hour."""
-        return self.department and not any(
-            (server.present and not server.leaving) or server.begins_between(now, now + HOUR, monday)
-            for server in self.servers
-        )
 
 
 def head_of(line: list[Ticket]) -> Ticket | None:

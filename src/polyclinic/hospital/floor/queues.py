@@ -19,7 +19,7 @@ there. Where nobody is at work any more, nor will be on that day, those who wait
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
@@ -36,7 +36,7 @@ from polyclinic.hospital.floor.lines import (
     shared,
 )
 from polyclinic.hospital.record.account import Log
-from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, Interrupted, Resumed, ShiftBegan
 
 
 class Places(dict[str, int]):
@@ -70,59 +70,6 @@ class Places(dict[str, int]):
         return max(t, self._shut.get(area, t))
 
 
-class Prospects:
-    """What those who wait may hope for.
-
-    Args:
-        clock: tells the time.
-        monday: seconds from the Monday before to the first midnight.
-        covering: those who see emergencies of departments not their own, as the floor employs them.
-    """
-
-    def __init__(self, clock: Clock, monday: int, covering: Sequence[Server]) -> None:
-        self._clock, self._monday, self._covering = clock, monday, covering
-
-    def served(self, queue: Queue, *, besides: Server | None = None) -> bool:
-        """Whether somebody of a queue takes new patients, now or from this very moment on."""
-        now = self._clock.now
-        return any(
-            s.takes_new or s.begins_between(now, now + 1, self._monday) for s in queue.servers if s is not besides
-        )
-
-    def expected(self, queue: Queue) -> bool:
-        """Whether a shift begins on what is left of the day."""
-        now = self._clock.now
-        return any(s.begins_between(now, (now // DAY + 1) * DAY, self._monday) for s in queue.servers)
-
-    def covered(self, *, besides: Server | None = None) -> bool:
-        """Whether a doctor who sees emergencies of other departments is at work."""
-        return any(s.present and not s.leaving for s in self._covering if s is not besides)
-
-    def standing_in(self) -> list[Server]:
-        """Returns the doctors of emergencies who are at work, the longest free first."""
-        return sorted((s for s in self._covering if s.covers == 0 and s.takes_new), key=longest_free)
-
-    def deserted(self, queue: Queue) -> bool:
-        """Whether it is a department of which nobody is at work, or comes within the hour."""
-        return queue.deserted(self._clock.now, self._monday)
-
-    def left_alone(self, queues: Iterable[Queue]) -> Ticket | None:
-        """Returns who is first of those who press, and whose department has nobody."""
-        heads = ((queue, head_of(queue.waiting)) for queue in queues if queue.waiting)
-        return min((head for queue, head in heads if head and head.presses and self.deserted(queue)), default=None)
-
-    def hopeful(self, ticket: Ticket) -> bool:
-        """Whether somebody who waits will be called."""
-        queue = ticket.queue
-        if ticket.again and any(server.present for server in queue.servers):
-            return True
-        if ticket.alarms and self.covered():
-            return True
-        if ticket.presses and self.deserted(queue) and self.standing_in():
-            return True
-        return self.served(queue) or self.expected(queue)
-
-
 _UNKNOWN = len(ORDER)
 
 
@@ -149,7 +96,7 @@ class Floor:
         self._care: dict[int, Care] = {}
         self._staying: list[Server] = []
         self._covering: list[Server] = []
-        self._prospects = Prospects(clock, weekday * DAY, self._covering)
+        self._monday = weekday * DAY  # seconds from the Monday before to the first midnight
         self._alarms: list[Ticket] = []  # emergencies that wait for a doctor, and some that do not any more
         self._resuscitation = resuscitation
 
@@ -182,7 +129,7 @@ class Floor:
     def end(self, server: Server) -> None:
         """A server's shift is over; see the module on who stays."""
         self._share(*(ticket for ticket in server.own if not ticket.again))
-        last = any(not self._prospects.served(queue, besides=server) for queue in server.queues)
+        last = any(not self._served(queue, besides=server) for queue in server.queues)
         if self._needed(server, self._cared, last=last):
             server.stays = self._cared
             self._staying.append(server)
@@ -201,7 +148,7 @@ class Floor:
         """
         if server.stays_for is None:
             return last and any(n <= number for n in self._care)
-        covered = self._prospects.covered(besides=server)
+        covered = self._covered(besides=server)
         return any(n <= number and care.needs(server, last=last, covered=covered) for n, care in self._care.items())
 
     def _send_home(self, server: Server) -> None:
@@ -232,13 +179,13 @@ class Floor:
 
     def _close(self, queue: Queue) -> None:
         """Tells those who wait in vain that it is closed."""
-        if not queue.waiting or self._prospects.served(queue) or self._prospects.expected(queue):
+        if not queue.waiting or self._served(queue) or self._expected(queue):
             return
         for ticket in sorted(queue.waiting):
-            if ticket.waits and not self._prospects.hopeful(ticket):
+            if ticket.waits and not self._hopeful(ticket):
                 self.drop(ticket, Gone.CLOSED)
         if head_of(queue.waiting) is not None:
-            for server in self._prospects.standing_in():
+            for server in self._standing_in():
                 self._call(server)
 
     def reopen(self, area: str) -> None:
@@ -270,6 +217,51 @@ class Floor:
         """Sends those home who stayed, and need not any more."""
         for server in [s for s in self._staying if s.stays is not None and not self._needed(s, s.stays)]:
             self._send_home(server)
+
+    # --- what those who wait may hope for
+
+    def _served(self, queue: Queue, *, besides: Server | None = None) -> bool:
+        """Whether somebody of a queue takes new patients, now or from this very moment on."""
+        now = self._clock.now
+        return any(
+            s.takes_new or s.begins_between(now, now + 1, self._monday) for s in queue.servers if s is not besides
+        )
+
+    def _expected(self, queue: Queue) -> bool:
+        """Whether a shift begins on what is left of the day."""
+        now = self._clock.now
+        return any(s.begins_between(now, (now // DAY + 1) * DAY, self._monday) for s in queue.servers)
+
+    def _covered(self, *, besides: Server | None = None) -> bool:
+        """Whether a doctor who sees emergencies of other departments is at work."""
+        return any(s.present and not s.leaving for s in self._covering if s is not besides)
+
+    def _standing_in(self) -> list[Server]:
+        """Returns the doctors of emergencies who are at work, the longest free first."""
+        return sorted((s for s in self._covering if s.covers == 0 and s.takes_new), key=longest_free)
+
+    def _deserted(self, queue: Queue) -> bool:
+        """Whether it is a department of which nobody is at work, or comes within the hour."""
+        now = self._clock.now
+        return queue.department and not any(
+            (s.present and not s.leaving) or s.begins_between(now, now + HOUR, self._monday) for s in queue.servers
+        )
+
+    def _left_alone(self) -> Ticket | None:
+        """Returns who is first of those who press, and whose department has nobody."""
+        heads = ((queue, head_of(queue.waiting)) for queue in self.queues.values() if queue.waiting)
+        return min((head for queue, head in heads if head and head.presses and self._deserted(queue)), default=None)
+
+    def _hopeful(self, ticket: Ticket) -> bool:
+        """Whether somebody who waits will be called."""
+        queue = ticket.queue
+        if ticket.again and any(server.present for server in queue.servers):
+            return True
+        if ticket.alarms and self._covered():
+            return True
+        if ticket.presses and self._deserted(queue) and self._standing_in():
+            return True
+        return self._served(queue) or self._expected(queue)
 
     # --- waiting
 
@@ -314,10 +306,10 @@ class Floor:
             if ticket.waits and alarms:
                 self._alarms.append(ticket)
                 self._rescue(ticket)
-            elif ticket.waits and self._prospects.deserted(there):
-                for server in self._prospects.standing_in():
+            elif ticket.waits and self._deserted(there):
+                for server in self._standing_in():
                     self._call(server)
-        if ticket.waits and not self._prospects.hopeful(ticket):
+        if ticket.waits and not self._hopeful(ticket):
             self.drop(ticket, Gone.CLOSED if again else Gone.NOT_ADMITTED)
         if ticket.waits and patience is not None:
             # Who has moved up since does not go any more.
@@ -468,7 +460,7 @@ class Floor:
                 line = min(waiting).queue.waiting
                 first = head_of(line)
         if first is None and server.covers == 0 and server.takes_new:
-            first = self._prospects.left_alone(self.queues.values())
+            first = self._left_alone()
             line = line if first is None else first.queue.waiting
         return first, line
 
