@@ -222,7 +222,7 @@ def check_writable(path: Path, *, unlike: Path | None = None, begins: bytes = b"
     _check_place(path)
     if unlike is not None and path.exists() and unlike.exists() and path.samefile(unlike):
         raise BadInput("this is the file that is read; name another one to write to", path=path)
-    if path.is_file() and (path.suffix == _LOCK or _is_result(path.resolve())):
+    if path.is_file() and (path.suffix == _LOCK or is_result(path.resolve())):
         raise BadInput("this is a part of what a run has left; name another file to write to", path=path)
     if not _begins(path, begins):
         raise BadInput("there is a file of another kind; name another, or move that away first", path=path)
@@ -245,7 +245,7 @@ class _Left(msgspec.Struct):
     files: list[str] = []
 
 
-def _is_result(path: Path) -> bool:
+def is_result(path: Path) -> bool:
     """Whether a file belongs to the results of a run, by the record in its folder."""
     record = path.with_name("results.json")
     with suppress(BadInput, *NO_JSON):

@@ -71,6 +71,14 @@ def exam(medqa, url, *more, dataset="medqa", model="direct/a"):
 THREE = ("--method", "zero_shot", "--method", "chain_of_thought", "--method", "few_shot")
 
 
+def test_a_report_in_the_folder_does_not_keep_the_command_from_resuming(run, tmp_path):
+    command = ("eval", "exam", "medqa", "shipped", "--limit", 2, "--model", "made-up", "--out", tmp_path / "out")
+    run(*command)
+    run("report", tmp_path / "out")
+    run(*command)
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
 @pytest.mark.slow
 def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
     with serving(some_right) as endpoint:
@@ -79,7 +87,7 @@ def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
         shown = run(*command)
         held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()}
         refused = run(*command, "--limit", 3, "--out", tmp_path / "out", code=2).stderr
-    assert "out: was run with --limit none; now it is 3" in refused and refused.count("\n") == 1
+    assert "out: was run without --limit, and is now with --limit 3" in refused and refused.count("\n") == 1
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()} == held
     assert (document["dataset"], document["questions"], document["model"]) == ("medqa", 10, "direct/a")
     methods = {one["name"]: one for one in document["methods"]}

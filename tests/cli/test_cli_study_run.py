@@ -182,9 +182,9 @@ def test_what_is_over_is_not_shown_for_something_else(run, tmp_path):
     run(*command)
     run(*command, "--token-budget", "1000")
     plan.write_text(OVER.replace("limit = 1", "limit = 2"), "utf-8")
-    assert "was run with --limit 1; now it is 2" in run(*command, code=2).stderr
+    assert "was run with --limit 1, and is now with --limit 2" in run(*command, code=2).stderr
     plan.write_text(OVER, "utf-8")
-    assert "now it is 0.5" in run(*command, "--temperature", "0.5", code=2).stderr
+    assert "is now with --temperature 0.5" in run(*command, "--temperature", "0.5", code=2).stderr
     cases.write_text("".join(reversed(cases.read_text("utf-8").splitlines(keepends=True))), "utf-8")
     assert "cases.jsonl has changed since this was run" in run(*command, code=2).stderr
 

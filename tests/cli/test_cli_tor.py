@@ -201,7 +201,7 @@ def test_a_folder_with_results_is_not_written_over(run, complaint, tmp_path):
     run(*words, cwd=tmp_path)
     before = {path: path.read_bytes() for path in (tmp_path / "o").iterdir()}
     said = complaint(*words, "--seed", "2", cwd=tmp_path)
-    assert "o: was run with --seed 0; now it is 2: name another --out" in said
+    assert "o: was run with --seed 0, and is now with --seed 2; name another --out" in said
     assert {path: path.read_bytes() for path in (tmp_path / "o").iterdir()} == before
 
 

@@ -75,3 +75,7 @@ def test_the_configuration_of_a_run_that_was_kept_is_one(run, tmp_path):
     apart = {name for name, value in one["configuration"].items() if two["configuration"][name] != value}
     assert apart == {"out", "config", "sets"}
     assert (tmp_path / "one" / "items.jsonl").read_bytes() == (tmp_path / "two" / "items.jsonl").read_bytes()
+
+
+def test_the_name_of_a_command_needs_no_quotation_marks(run):
+    assert run("config", "show", "eval", "aie").stdout == run("config", "show", "eval aie").stdout

@@ -53,7 +53,7 @@ def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa,
     assert rows(tmp_path / "out") == rows(tmp_path / "whole")
     before = (tmp_path / "out" / "items.jsonl").read_bytes()
     other = run(*words, "--seed", 5, code=2).stderr
-    assert "was run with --seed 0; now it is 5" in other
+    assert "was run with --seed 0, and is now with --seed 5" in other
     assert (tmp_path / "out" / "items.jsonl").read_bytes() == before
 
 

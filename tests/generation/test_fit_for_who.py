@@ -25,7 +25,7 @@ def knowledge():
 
 @pytest.fixture(scope="module", params=["en", "zh"])
 def patients(request, knowledge):
-    return list(draw_patients(knowledge, n=1500, seed=SEED, language=request.param))
+    return list(draw_patients(knowledge, n=1000, seed=SEED, language=request.param))
 
 
 @functools.cache
@@ -43,14 +43,14 @@ def of_illness(patient):
 
 def test_children_are_not_told_what_is_for_the_grown(patients):
     children = [p for p in patients if p.case.presentation.age < 12]
-    assert len(children) > 100
+    assert len(children) > 70
     told = [(p.case.id, line) for p in children for line in p.case.truth.treatment if GROWN.search(line)]
     assert not told
 
 
 def test_nobody_under_six_had_anything_for_years(patients):
     small = [p for p in patients if p.case.presentation.age < 6]
-    assert len(small) > 80
+    assert len(small) > 50
     told = [
         (p.case.id, text)
         for p in small
@@ -84,7 +84,7 @@ def test_findings_of_the_pregnant_are_those_of_their_weeks(knowledge, language):
     diseases = "acute-cystitis, migraine, influenza-a, pelvic-inflammatory-disease, bacterial-vaginosis"
     weeks = re.compile(r"Pregnant, (\d+) weeks|怀孕(\d+)周")
     seen = set()
-    for patient in draw_patients(knowledge.select(diseases), n=2000, seed=SEED, language=language):
+    for patient in draw_patients(knowledge.select(diseases), n=1200, seed=SEED, language=language):
         told = weeks.search(patient.case.record.history.past)
         if told is None:
             continue
@@ -111,7 +111,7 @@ def test_every_rule_about_medicines_names_what_there_is(knowledge):
 )
 def test_small_infants_with_fever_or_fast_breathing_are_not_sent_home(knowledge, disease):
     at_risk = 0
-    for patient in drawn(knowledge, disease, n=800):
+    for patient in drawn(knowledge, disease, n=500):
         shown, age, truth = patient.body.shown, patient.case.presentation.age, patient.case.truth
         if (age < 0.25 and shown["temperature"] >= 38) or (age < 5 and shown["respiratory_rate"] > 60):
             at_risk += 1

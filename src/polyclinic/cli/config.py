@@ -65,15 +65,14 @@ def _default(argument: Argument) -> Any:
 
 
 def show(
-    name: Annotated[
-        str | None,
+    *words: Annotated[
+        str,
         Parameter(
-            help="A command, such as 'eval aie', a paper's protocol, such as aie, or one of your own, FILE.yaml; "
-            "without one, the protocols are listed."
+            name="NAME",
+            help="A command, such as eval aie, a paper's protocol, such as aie, or one of your own, FILE.yaml; "
+            "without one, the protocols are listed.",
         ),
-    ] = None,
-    /,
-    *,
+    ],
     layout: Annotated[
         Literal["yaml"] | None,
         Parameter(name="--format", help="Print the file of a protocol itself, as a start for your own."),
@@ -81,7 +80,7 @@ def show(
     json: Annotated[bool, Parameter(help="Print one JSON document.")] = False,
 ) -> None:
     """Prints every key that a command reads, as a TOML file with all keys commented out; or a protocol."""
-    name = None if name is None else " ".join(name.split())
+    name = " ".join(" ".join(words).split()) or None
     if name is None or name in PAPERS or name.endswith((".yaml", ".yml")):
         _show_protocol(name, layout, json=json)
         return

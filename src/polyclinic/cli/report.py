@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import check_writable, no_folder, write_text
+from polyclinic.files import check_writable, is_result, no_folder, write_text
 from polyclinic.hospital.record.export import LogLayout
 from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
@@ -34,7 +34,11 @@ def report(
         ),
     ],
     out: Annotated[
-        Path | None, FILE, Parameter(help="File to write; by default report.html, or the log, in the first folder.")
+        Path | None,
+        FILE,
+        Parameter(
+            help="File to write; by default report.html (of a practice results.html), or the log, in the first folder."
+        ),
     ] = None,
     layout: Annotated[
         Literal["html", "site", "jsonl", "csv"],
@@ -62,12 +66,18 @@ def report(
     if log is not None:
         said = f"--format {log}"
         raise UserError(f"{said} writes the log of one run of the hospital; of results: polyclinic results show {said}")
-    _of_results(runs, out or _beside(runs[0]) / "report.html", json=json)
+    _of_results(runs, out or _page_of(runs[0]), json=json)
 
 
 def _beside(folder: Path) -> Path:
     """Returns the default folder of a report: that of the run, here for a run in a database."""
     return Path() if is_fetched(folder) else folder
+
+
+def _page_of(folder: Path) -> Path:
+    """Returns the default page of results; a practice has written a report.html of its own, which stays."""
+    page = _beside(folder) / "report.html"
+    return page.with_name("results.html") if is_result(page.resolve()) else page
 
 
 _PAGE = b"<!DOCTYPE html"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
 _ANEW = "name another --out, or move that away"
+_PAGE = "report.html"
+"""What `polyclinic report` writes into the folder of a run."""
 _BEGUN = "configuration.json"
 """Beside the answers of a run: the options with which it was begun."""
 
@@ -44,7 +46,7 @@ def check_place(kept: KeptOptions) -> None:
 
     this = kept.invocation
     part = part_in(folder, this.kind) if folder.is_dir() else frozenset()
-    check_new_folder(folder, besides={PRIVATE, *part})
+    check_new_folder(folder, besides={PRIVATE, *part, _PAGE} if part else {PRIVATE})
     if part:
         check_same(read_record(folder), this, folder)
     elif private is not None and (begun := private / _BEGUN).is_file():
@@ -76,8 +78,18 @@ def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
 def _check_options(before: Mapping[str, Any], this: Invocation, folder: Path, files: Collection[str] = ()) -> None:
     for name, value in without_secrets(this.options).items():
         if name not in ASIDE and name not in files and before.get(name, value) != value:
-            was, now = ("none" if one is None or one is False or one == [] else one for one in (before[name], value))
-            raise BadInput(f"was run with --{name.replace('_', '-')} {was}; now it is {now}: {_ANEW}", path=folder)
+            option = f"--{name.replace('_', '-')}"
+            was, now = (_shown(option, one) for one in (before[name], value))
+            raise BadInput(f"was run {was}, and is now {now}; {_ANEW}", path=folder)
+
+
+def _shown(option: str, value: Any) -> str:
+    """Returns an option as it is written on the command line: 'with --limit 3', 'without --limit'."""
+    if value is None or value is False or value == []:
+        return f"without {option}"
+    if value is True:
+        return f"with {option}"
+    return f"with {option} {' '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
 
 
 def answers_of(kept: KeptOptions) -> KeptAnswers | None:

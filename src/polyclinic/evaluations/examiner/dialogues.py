@@ -51,16 +51,11 @@ class RecordedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedRequests(NamedTuple):
-    """The requests of dialogues whose case is there.
-
-    Attributes:
-        left_out: dialogues that were left out because their case is not there.
-        empty: turns to the examiner that ask for nothing.
-    """
+    """The requests of dialogues whose case is in the case file."""
 
     requests: tuple[RecordedRequest, ...]
-    left_out: int
-    empty: int = 0
+    left_out: int  # dialogues of other cases
+    empty: int = 0  # turns to the examiner that ask for nothing
 
 
 class RequestLabel(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +92,7 @@ def read_requests_of(paths: Iterable[Path], cases: Mapping[str, Case]) -> Record
         found += [request for request in turns if request.text]
         empty += sum(not request.text for request in turns)
     if not found:
-        raise BadInput("no dialogue of a case in the case file holds a request to an examiner")
+        raise BadInput("no dialogue of a case in the case file has a request to an examiner")
     return RecordedRequests(tuple(found), left_out, empty)
 
 

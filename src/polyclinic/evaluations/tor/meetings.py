@@ -18,20 +18,14 @@ from polyclinic.opened_files import opened
 
 
 class RecordedMeeting(msgspec.Struct, frozen=True, kw_only=True):
-    """A meeting of Tree-of-Reasoning's doctors on one record.
-
-    Attributes:
-        key: the options that hold.
-        log: everything that happened, in order.
-        chose: the options that each method chose on this record, by its name; the meeting's own first.
-    """
+    """A meeting of Tree-of-Reasoning's doctors on one record."""
 
     id: str
     record: Record
     options: dict[str, str]
-    key: frozenset[str]
-    log: tuple[Happening, ...]
-    chose: dict[str, frozenset[str]]
+    key: frozenset[str]  # the right options
+    log: tuple[Happening, ...]  # everything that happened, in order
+    chose: dict[str, frozenset[str]]  # the options that each method chose, by its name; the meeting's own first
 
 
 def read_meetings(path: str | Path) -> list[RecordedMeeting]:
