@@ -274,8 +274,8 @@ class Floor:
     ) -> Ticket:
         """Somebody begins to wait; `again`: has been with a doctor on this visit.
 
-        While the doctor `back_to` is there, the patient waits for that doctor alone, for `only_for` seconds at most. The
-        patient leaves after `patience` seconds. An emergency that `alarms` must be with any doctor at once.
+        While the doctor `back_to` is there, the patient waits for that doctor alone, for `only_for` seconds at most.
+        The patient leaves after `patience` seconds. An emergency that `alarms` must be with any doctor at once.
         """
         now = self._clock.now
         there = self.queues[queue]
