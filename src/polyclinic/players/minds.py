@@ -389,24 +389,21 @@ def shown_to(
 
     sees = doctor.sees if isinstance(doctor, ModelMind) else isinstance(doctor, HumanDoctor | OwnMind)
     seen = pictures.of(urls) if sees else ()
-    return tuple(
-        _without(picture, number, secret)
-        for number, picture in enumerate(seen, start=1)
-        if not tells_in_address(picture.url, secret)
-    )
+    shown = []
+    for number, picture in enumerate(seen, start=1):
+        if tells_in_address(picture.url, secret):
+            continue
+        place, named = words_of_place(picture.shown.name), picture.shown
+        if withhold(place, secret) != place:
+            named = msgspec.structs.replace(named, name=f"picture {number}")
+        shown.append(msgspec.structs.replace(picture, shown=named))
+    return tuple(shown)
 
 
 def tells_in_address(url: str, secret: Sequence[str]) -> bool:
     """Whether a picture lies somewhere on the network at an address in which a `secret` stands."""
     place = words_of_place(unquote(url))
     return is_address(url) and withhold(place, secret) != place
-
-
-def _without(picture: SeenPicture, number: int, secret: Sequence[str]) -> SeenPicture:
-    place = words_of_place(picture.shown.name)
-    if withhold(place, secret) == place:
-        return picture
-    return msgspec.structs.replace(picture, shown=msgspec.structs.replace(picture.shown, name=f"picture {number}"))
 
 
 @dataclass(frozen=True, kw_only=True)

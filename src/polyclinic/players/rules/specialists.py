@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding
 from polyclinic.evidence_tree.claims import measured
 from polyclinic.evidence_tree.meeting import Concluded, Meeting, Opinion
@@ -246,15 +246,13 @@ class RulesDoctors:
         self._part_reader = functools.cache(functools.partial(PartReader, self._knowledge))
         self._read = functools.lru_cache(maxsize=1024)(self._weigh)
 
-    def _weigh(self, part: RecordPart) -> _PartRead:
-        observed = self._part_reader(part.language).read(part)
-        weighed = self._reader.weigh([one.observation for one in observed], _person(part))
-        return _PartRead(observed, weighed, self._reader.ids)
-
-    def _beside(self, part: RecordPart, given: Iterable[str]) -> _PartRead:
-        """Reads the part again, beside diagnoses that the team holds: what they explain speaks for no other."""
-        observed = self._read(part).observed
-        weighed = self._reader.beside([one.observation for one in observed], given, _person(part))
+    def _weigh(self, part: RecordPart, held: Iterable[str] | None = None) -> _PartRead:
+        """Reads a part, alone or beside diagnoses that the team holds: what they explain speaks for no other."""
+        # The outpatient doctor weighs age and sex; nobody else is told.
+        person = part.presentation if part.kind == "outpatient" else None
+        observed = self._part_reader(part.language).read(part) if held is None else self._read(part).observed
+        seen = [one.observation for one in observed]
+        weighed = self._reader.weigh(seen, person) if held is None else self._reader.beside(seen, held, person)
         return _PartRead(observed, weighed, self._reader.ids)
 
     async def read(self, part: RecordPart, passages: Sequence[Passage], *, trees: bool) -> Opinion:
@@ -305,7 +303,7 @@ class RulesDoctors:
             refuted = {self._id(name) for line in heard for name in self._named(line)}
             return self._plain([name for name in self._named(before) if self._id(name) not in refuted], language)
         part, words = meeting.parts[me], _words(language)
-        read = self._beside(part, self._held(meeting))
+        read = self._weigh(part, self._held(meeting))
         lines: dict[str, dict[str, Reasoning]] = {}
         for one in before.suspected:
             lines[self._id(one.diagnosis)] = {self._speaker(line, language): line for line in one.reasonings}
@@ -436,11 +434,6 @@ class RulesDoctors:
         listed = re.split(r"[;；]", text.partition(":")[2] or text.partition("：")[2])
         names = [name.strip().rstrip(".。") for name in listed]
         return [name for name in names if self._id(name) in self._knowledge.diseases]
-
-
-def _person(part: RecordPart) -> Presentation | None:
-    """Returns whose age and sex the outpatient doctor weighs; nobody else is told."""
-    return part.presentation if part.kind == "outpatient" else None
 
 
 def _weight(line: Reasoning, language: Language) -> float:
