@@ -35,6 +35,7 @@ from polyclinic.files import whole as whole_file
 from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import Spending
+from polyclinic.models.session import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
@@ -115,7 +116,7 @@ def run(
         check_site(on)
     with results_folder(kept) as folder:
         out = folder or Path("study")
-        given = {field.name: getattr(models, field.name) for field in dataclasses.fields(models)}
+        given = {field.name: getattr(models, field.name) for field in dataclasses.fields(ModelSettings)}
         common = {name: value for name, value in given.items() if value != getattr(MODELS, name)}
         common |= {"max_failures": max_failures, "on": on}
         # All are bound before the first is run, so that mistakes are reported at once.
