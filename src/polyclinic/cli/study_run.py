@@ -118,8 +118,6 @@ def run(
         out = folder or Path("study")
         given = {field.name: getattr(models, field.name) for field in dataclasses.fields(ModelSettings)}
         common = {name: value for name, value in given.items() if value != getattr(MODELS, name)}
-        for configured in ("config", "sets"):  # the study has read its own
-            common.pop(configured, None)
         common |= {"max_failures": max_failures, "on": on}
         # All are bound before the first is run, so that mistakes are reported at once.
         cells = list(_cells(planned, out, model or (), data, only or (), small, common))
