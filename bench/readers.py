@@ -157,6 +157,7 @@ OF_THE_PACKAGE = set(
     generation/background.py
     cases/loaders/fhir.py
     cli/moved.py
+    cli/replay.py
     generation/checks.py
     generation/draw.py
     generation/inpatients.py

@@ -194,7 +194,7 @@ def test_what_is_over_was_made_of_the_same_knowledge_and_prompts(tmp_path):
     check_same(made, NOT_INVOKED, tmp_path)
     for part in ("knowledge", "prompts", "words"):
         changed = msgspec.structs.replace(made, versions=made.versions | {part: "another"})
-        with pytest.raises(BadInput, match=f"was run with another {part}"):
+        with pytest.raises(BadInput, match=f"was run with another version of {part}"):
             check_same(changed, NOT_INVOKED, tmp_path)
 
 

@@ -54,6 +54,9 @@ def _elsewhere(command: BoundCommand) -> Iterator[None]:
 
 def rehearse(command: BoundCommand) -> DryRunOver:
     """Runs a command without its output, and returns its expected calls."""
+    replicas = command.bound.arguments.get("replicas", 1)
+    if str(getattr(replicas, "replicas", replicas)) != "1":
+        raise UserError("--dry-run estimates one replica; leave out --replicas, and multiply")
     try:
         with _elsewhere(command), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             ended = command()

@@ -442,7 +442,9 @@ def practice_in(
         raise BadInput(f"was begun {how}; leave {option} out, or name another --out", path=folder)
     if changed := others(begun.made_of, _made_of(begun)):
         was = f"; it was polyclinic {begun.made_of['polyclinic']}" if "polyclinic" in changed else ""
-        raise BadInput(f"was begun with another {' and another '.join(changed)}{was}; name another --out", path=folder)
+        raise BadInput(
+            f"was begun with another version of {' and '.join(changed)}{was}; name another --out", path=folder
+        )
     return begun, patients_of(begun, strict=strict, shares=shares)
 
 

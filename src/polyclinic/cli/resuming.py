@@ -52,7 +52,7 @@ def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
         raise UserError(f"{run.folder} holds a run with {name} {before}, not {now}; name another folder with --out")
     if changed := others(began.made_of, configuration.made_of):
         was = f"; it was polyclinic {began.made_of['polyclinic']}" if "polyclinic" in changed else ""
-        problem = f"was begun with another {' and another '.join(changed)}{was}"
+        problem = f"was begun with another version of {' and '.join(changed)}{was}"
         raise UserError(f"{run.folder} {problem}; name another folder with --out")
 
 

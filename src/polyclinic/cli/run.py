@@ -151,7 +151,6 @@ def run(
     if replicas.on is not None:
         check_site(replicas.on)
     check_database(kept)
-    on = replicas.on
     keeps = kept.out is not None or live
     if traces and not keeps:
         raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
@@ -210,16 +209,16 @@ def run(
             folder = out if out is None or not replicas.several else out / f"seed-{seed}"
             if folder is not None and has_begun(folder):
                 watch(folder if live else None, port)
-                held.append(_go_on(folder, configuration, on, json, kept.database))
+                held.append(_go_on(folder, configuration, replicas.on, json, kept.database))
             elif folder is not None:
                 with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:
                     if learning.memory is not None and learns is not None:
                         with open_brought(learning.memory, about_memories(known, learns)) as memory:
                             bring(memory, record.folder)
                     watch(folder if live else None, port)
-                    held.append(_hold(configuration, record, on, json, kept.database))
+                    held.append(_hold(configuration, record, replicas.on, json, kept.database))
             else:
-                held.append(_hold(configuration, None, on, json, kept.database, learning.memory))
+                held.append(_hold(configuration, None, replicas.on, json, kept.database, learning.memory))
         documents = [document for document, _ in held]
         _show(documents, replicas, kept_in=out, json=json, kept=kept)
         if out is not None and kept.database is None and not json:

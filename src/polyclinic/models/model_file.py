@@ -192,11 +192,7 @@ def check_key(said: ModelFile, path: Path | None, model: str, role: str = "") ->
     for place, entry in ((("roles", role), said.roles.get(role)), (("models", model), said.models.get(model))):
         if entry is not None and (variable := entry.api_key_env) is not None:
             if not os.environ.get(variable, "").strip():
-                line = (
-                    None
-                    if path is None
-                    else _line(decode(read_at_once(path, most=MAX_WRITTEN_BYTES), path=path), (*place, "api_key_env"))
-                )
+                line = None if path is None else _line(_text(path), (*place, "api_key_env"))
                 problem = f"the environment variable {variable} is not set; it is to hold the key of {place[1]}"
                 raise BadInput(problem, path=path, line=line)
             return

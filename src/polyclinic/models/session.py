@@ -273,16 +273,13 @@ def journal_of(where: Answers | None, *, run: str = "", prompts: bool = True) ->
 def check_addresses(names: Sequence[str], options: Address) -> None:
     """Refuses an address that would reach nobody, as a provider of Inspect's or of the user's has one of its own."""
     check_no_key(names, "the name of a model")
-    inspects = [name for name in names if provider_named(name) == "inspect"]
-    if options.base_url is not None and names and all(provider_named(name) == "own" for name in names):
-        raise UserError(
-            f"--base-url is the address of direct/ models, and {names[0]} is none; your own provider has one"
-        )
-    if options.base_url is not None and inspects and len(inspects) == len(names):
-        raise UserError(
-            f"--base-url is the address of direct/ models, and {inspects[0]} is none; where Inspect's models are asked "
-            "their provider's variable says, or base_url in models.model-file"
-        )
+    elsewhere = {
+        "own": "your own provider has one",
+        "inspect": "where Inspect's models are asked their provider's variable says, or base_url in models.model-file",
+    }
+    providers = {provider_named(name) for name in names}
+    if options.base_url is not None and len(providers) == 1 and (where := elsewhere.get(*providers)):
+        raise UserError(f"--base-url is the address of direct/ models, and {names[0]} is none; {where}")
 
 
 def _batched(provider: Provider, journal: Journal, settings: ModelSettings, report: Callable[[str], None]) -> Provider:

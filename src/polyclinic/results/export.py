@@ -18,6 +18,7 @@ from polyclinic.files import whole, write_text
 from polyclinic.frames import cell
 from polyclinic.results.printed import PrintedNumber, PrintedRow, PrintedTable
 from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import column_groups
 
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -40,7 +41,6 @@ _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 """Makes a table as narrow as the page or the column where it is wider."""
 
 _WIDEST = 115  # letters of a row that can still be read when they are as wide as a page
-_BETWEEN = 2
 
 
 def markdown_text(text: str) -> str:
@@ -88,19 +88,12 @@ def as_latex(tables: Sequence[PrintedTable]) -> str:
 def _parts(table: PrintedTable) -> list[PrintedTable]:
     """Returns a table in parts that are no wider than can be read; notes stand below the last."""
 
-    def wide(texts: Iterable[str]) -> int:
-        return max(map(cell_len, texts)) + _BETWEEN
+    def width(texts: Iterable[str]) -> int:
+        return max(map(cell_len, texts))
 
-    labels = sum(wide((name, *(row.labels[at] for row in table.rows))) for at, name in enumerate(table.labels))
-    groups: list[list[int]] = []
-    left = 0
-    for at, name in enumerate(table.heads):
-        size = wide((name, *(str(row.figures[at]) for row in table.rows)))
-        if size > left or not groups:
-            groups.append([])
-            left = _WIDEST - labels
-        groups[-1].append(at)
-        left -= size
+    labels = sum(width((name, *(row.labels[at] for row in table.rows))) + 2 for at, name in enumerate(table.labels))
+    sizes = {at: width((name, *(str(row.figures[at]) for row in table.rows))) for at, name in enumerate(table.heads)}
+    groups = column_groups(sizes, _WIDEST - labels)
     return [
         table._replace(
             heads=tuple(table.heads[at] for at in group),

@@ -42,13 +42,9 @@ _LONGEST = 32
 
 
 def differences(records: Sequence[RunRecord], model: str, method: str, *, data: bool) -> list[str]:
-    """Returns for each run what tells it from the others, "temperature=0"; "" of all where nothing does.
+    """Returns the settings in which each run differs from the others, as "temperature=0"; "" for none.
 
-    Args:
-        records: of one kind.
-        model: whose parameters and code count.
-        method: whose code counts.
-        data: whether the content of the files that were read counts.
+    The parameters and code of this model and method count, and with `data` the content of the files.
     """
     every = [dict(_settings(one, model, method, data=data)) for one in records]
     names = list(dict.fromkeys(name for one in every for name in one))

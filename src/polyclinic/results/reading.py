@@ -131,8 +131,8 @@ def _found(path: Path) -> Iterator[Path]:
     below = sorted(one for one in _below(path, _DEEPEST) if _holds(one))
     if not below:
         raise BadInput(
-            "there are no results here, nor in the folders below; --out FOLDER of a run makes them, at its end: of "
-            "one that was killed the same command goes on from its journal",
+            "there are no results here, nor in the folders below; a run with --out FOLDER writes them "
+            "when it ends; if it was stopped, give the same command again",
             path=path,
         )
     yield from below

@@ -72,7 +72,7 @@ def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
         if (own := own_code({code.option: code.name})) and code.sha256 not in ("", own[0].sha256):
             raise BadInput(f"the code of {code.name} has changed since this was run; {_ANEW}", path=folder)
     if changed := others({name: record.versions[name] for name in made_of() if name in record.versions}, made_of()):
-        raise BadInput(f"was run with another {' and another '.join(changed)}; {_ANEW}", path=folder)
+        raise BadInput(f"was run with another version of {' and '.join(changed)}; {_ANEW}", path=folder)
 
 
 def _check_options(before: Mapping[str, Any], this: Invocation, folder: Path, files: Collection[str] = ()) -> None:

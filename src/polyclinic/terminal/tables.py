@@ -68,7 +68,7 @@ class _NumberTable(Table):
             share = max(1, min(room, most // 2) // len(labels) - _BETWEEN)
             least = {place: min(whole[place], share) for place in labels}
         taken = sum(least.values()) + _BETWEEN * len(labels)
-        for nth, group in enumerate(_groups(sizes, most - taken) or [[]]):
+        for nth, group in enumerate(column_groups(sizes, most - taken) or [[]]):
             part = copy.copy(self)
             left = most - taken + _BETWEEN - sum(sizes[place] + _BETWEEN for place in group)
             for place, size in _widths_in(left, least, whole).items():
@@ -122,8 +122,8 @@ def _breaks(line: str, size: int) -> list[int]:
     return [one for one in found if one < len(line)]
 
 
-def _groups(sizes: Mapping[int, int], room: int) -> list[list[int]]:
-    """Returns the columns of numbers that stand side by side, each with its size, in so much room."""
+def column_groups(sizes: Mapping[int, int], room: int) -> list[list[int]]:
+    """Returns columns in groups that fit side by side in so much room."""
     groups: list[list[int]] = []
     left = 0
     for place, size in sizes.items():

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections import Counter
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -26,9 +27,9 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
-from polyclinic.players.player import DoctorTurn, PatientTurn
+from polyclinic.players.player import Ask, DoctorTurn, NextStep, PatientTurn, Purpose
 from polyclinic.players.roles.doctor import Post
-from polyclinic.players.rules.doctor import step_after
+from polyclinic.players.rules.doctor import RulesDoctor
 
 DEPARTMENTS = ("infections", "respiratory")
 MODEL = "direct/m"
@@ -245,15 +246,14 @@ def test_the_rules_doctors_step_reads_report_and_results(knowledge):
     def after(*, diagnosis="", symptoms=(), seen_by=("respiratory",), findings=(), disposition="home", whole=reader):
         diagnoses = (Diagnosis(diagnosis),) if diagnosis else ()
         written = Report(symptoms=symptoms, examinations=(), diagnoses=diagnoses, rationale=(), treatment=())
-        step = step_after(
-            written,
-            door,
-            findings,
-            post=Post(department=seen_by[-1], departments=dict.fromkeys(DEPARTMENTS, "")),
-            others=[d for d in DEPARTMENTS if d not in seen_by],
-            disposition=disposition,
-            reader=whole,
-        )
+        mind = RulesDoctor(whole)
+        mind._report = lambda *_: written
+        plan = SimpleNamespace(plan=lambda _: SimpleNamespace(disposition=disposition))
+        mind._likeliest = lambda _: (plan, "mild")
+        post = Post(department=seen_by[-1], departments=dict.fromkeys(DEPARTMENTS, ""))
+        ask = Ask(Purpose.NEXT_STEP, NextStep, among=tuple(d for d in DEPARTMENTS if d not in seen_by))
+        role, belief = SimpleNamespace(post=post, presentation=door), SimpleNamespace(findings=findings)
+        step = mind._next_step(ask, role, belief)
         assert step.reason
         return step.step, step.department
 

@@ -30,20 +30,13 @@ _KIND = 5  # letters of an ATC code that name a chemical subgroup
 
 
 class VisitDone(NamedTuple):
-    """What a visit did.
+    """What a visit did."""
 
-    Attributes:
-        disease, plan: whose plan was followed, and which; None where there was none.
-        drugs: handed out, by id.
-        continued: taken already, and due, by id.
-        facts: what the visit knew.
-    """
-
-    disease: Disease | None
+    disease: Disease | None  # whose plan was followed
     plan: Plan | None
-    drugs: tuple[str, ...]
-    facts: VisitFacts
-    continued: tuple[str, ...] = ()
+    drugs: tuple[str, ...]  # handed out, by id
+    facts: VisitFacts  # what the visit knew
+    continued: tuple[str, ...] = ()  # taken already, and due, by id
 
 
 def care_given(truth: Disease, plan: Plan, done: VisitDone, case: Case, knowledge: Knowledge) -> CareGiven:

@@ -153,18 +153,9 @@ class Clock:
         return AnswerWanted(due, (due - self.now) // _QUESTIONS)
 
     def launch(self, work: Awaitable[Any], *, due: int) -> Signal:
-        """Starts to decide something at once, to take effect at a simulated time.
+        """Starts to decide something at once; returns a signal that happens, with what was decided, when it is due.
 
-        Args:
-            work: decides it.
-            due: when it takes effect.
-
-        Returns:
-            What happens when it is due, with what was decided. Where the work fails, `run` raises its
-            error when it is due, neither earlier nor later.
-
-        Raises:
-            DueInThePast: that time has passed.
+        If the work fails, `run` raises its error when it is due, neither earlier nor later.
         """
         if due < self.now:
             if isinstance(work, Coroutine):
@@ -180,14 +171,7 @@ class Clock:
         self._stopped = True
 
     async def run(self, until: int | None = None) -> None:
-        """Lets everything happen that lies before a time, or everything there is.
-
-        Args:
-            until: the first moment that is left out; the clock then stands at it.
-
-        Raises:
-            Exception: what a decision or somebody's steps raised.
-        """
+        """Lets everything happen before a time, or everything there is; raises what decisions and steps raise."""
         self._stopped = False
         steps, pause = 0, monotonic() + _SECONDS
         while self._planned and not self._stopped:

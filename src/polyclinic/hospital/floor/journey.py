@@ -136,12 +136,7 @@ def ended_by(why: Gone) -> VisitEnd:
 class House:
     """The hospital at work: its floor, its ways, and what patients do there.
 
-    Args:
-        hospital: as its file describes it.
-        clock: simulated time.
-        log: gets what happens.
-        kinds: kind of each examination, by id; one that is not named here takes no time.
-        events: what befalls it.
+    `kinds` is the kind of each examination by id; an examination without one takes no time.
     """
 
     def __init__(
@@ -176,15 +171,10 @@ class House:
     # --- a visit
 
     def visit(self, visit: Encounter, decided: Signal, admit: Callable[[Episode], Nature] | None = None) -> Steps:
-        """Lets somebody come, be seen and go home.
+        """Lets somebody come, be seen and go home; returns how that ended (`VisitEnd`), and the episode or None.
 
-        Args:
-            visit: who comes.
-            decided: has the episode as its value; happens when triage is over at the earliest.
-            admit: returns the patient as one who stays, whom the hospital admits; where it is None nobody does.
-
-        Returns:
-            How it ended (`VisitEnd`) and the episode, which is None where nobody came to know it.
+        `decided` happens when triage is over at the earliest, and has the episode as its value. `admit` is called for a
+        patient whom the hospital admits; without it nobody is admitted.
         """
         self.inside += 1
         visit.at, visit.unseen = self._home, True

@@ -74,14 +74,10 @@ _UNKNOWN = len(ORDER)
 
 
 class Floor:
-    """All queues of a hospital, those who serve them, and the places of its areas.
+    """All queues of a hospital, those who serve them, and how many can be served at once in each area (`places`).
 
-    Args:
-        clock: tells the time.
-        log: gets the shifts.
-        places: how many can be served at once, by area.
-        weekday: of the first day; 0 is Monday.
-        resuscitation: the area where emergencies are seen while it has a place; "" for none.
+    `weekday` is that of the first day (0 is Monday); emergencies are seen in the area `resuscitation` while it has a
+    place.
     """
 
     def __init__(
@@ -276,16 +272,10 @@ class Floor:
         patience: int | None = None,
         alarms: bool = False,
     ) -> Ticket:
-        """Somebody begins to wait.
+        """Somebody begins to wait; `again`: has been with a doctor on this visit.
 
-        Args:
-            queue: for whom.
-            acuity: as the nurse judged it; None before.
-            again: has been with a doctor on this visit.
-            back_to: waits for this doctor alone while it is there.
-            only_for: seconds for which it does so; then for anybody of the queue. None: as long as it takes.
-            patience: seconds after which it leaves; None: never.
-            alarms: an emergency that is to be with a doctor at once, whoever that is.
+        While the doctor `back_to` is there, the patient waits for that doctor alone, for `only_for` seconds at most.
+        The patient leaves after `patience` seconds. An emergency that `alarms` must be with any doctor at once.
         """
         now = self._clock.now
         there = self.queues[queue]

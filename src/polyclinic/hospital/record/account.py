@@ -271,12 +271,7 @@ class Sink(Protocol):
 
 
 class Log:
-    """Numbers what happens, counts it, and hands it to each sink.
-
-    Args:
-        sinks: what gets every happening.
-        begin: that of `Account`.
-    """
+    """Numbers what happens, counts it, and hands it to each sink; `begin` is that of `Account`."""
 
     def __init__(self, *sinks: Sink, begin: int = 0) -> None:
         self.account = Account(begin=begin)  # what the log says so far

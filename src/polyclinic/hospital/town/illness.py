@@ -151,16 +151,9 @@ Chances = tuple[tuple[HarmCause, float], ...]
 
 
 class Nature:
-    """How one patient's illness goes on from a visit.
+    """How one patient's illness goes on from a visit, which is counted from 1 within the illness.
 
-    Args:
-        case: the illness at this visit.
-        knowledge: that the case was drawn from.
-        visit: from 1 within the illness.
-        treatment: what was done about it.
-        follow_up_days: days from the visit to the follow-up.
-        seed: the run's seed; it gives the same draws for the same case and visit, whatever was done.
-        deaths: whether anybody dies.
+    The run's seed gives the same draws for the same case and visit, whatever the treatment was.
     """
 
     def __init__(

@@ -7,12 +7,13 @@ general history, reports what it found, and names no diagnosis. In a team it tak
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 
-from polyclinic.cases.presentation import Question
-from polyclinic.cases.record import History, read_out
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES, Severity
@@ -25,7 +26,7 @@ from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.entries import GRADES
 from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
-from polyclinic.players.roles.doctor import Doctor, Skill
+from polyclinic.players.roles.doctor import Doctor, Post, Skill
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import WORDS, doctor_sayings, general_questions, percent
 from polyclinic.players.rules.staff import at_the_door, by_department, symptoms_told
@@ -35,6 +36,48 @@ _WORTH_SENDING = 0.01  # A department is not asked for what is less likely than 
 
 _step_sayings = WORDS.section("next_step", dict[str, str])
 _places = WORDS.section("next_step_places", dict[Disposition, str])
+
+
+def step_after(
+    report: Report,
+    person: Presentation,
+    findings: Iterable[Finding],
+    *,
+    post: Post,
+    others: Collection[str],
+    disposition: Disposition,
+    reader: Reader,
+) -> NextStep:
+    """Returns what comes after a report."""
+    say = _step_sayings(person.language)
+    if report.diagnoses:
+        name = report.diagnoses[0].name
+        disease = disease_meant(name, reader.knowledge)
+        sees = post.department if disease is None else disease.department
+        if sees in others:
+            there = post.departments.get(sees, sees)
+            return NextStep(say["theirs"].format(disease=name, department=there), "refer", sees)
+        if disposition != "home":
+            place = _places(person.language)[disposition]
+            return NextStep(say["admitted"].format(disease=name, place=place), "admit")
+        return NextStep(say["treated"])
+    # Without a diagnosis the patient goes to the department whose illness it most likely is.
+    told = dict.fromkeys(symptoms_told(reader, person))
+    for text in report.symptoms:
+        read = reader.lexicons[person.language].read(text)
+        told.update(dict.fromkeys(symptom for symptom, present in read.items() if present))
+    log = at_the_door(reader, person, told)
+    for finding in findings:
+        known = reader.finding(finding)
+        if known is not None:
+            log = log + known[2]
+    shares = by_department(reader, normalise(log))
+    department = max(others, key=lambda d: shares.get(d, 0.0), default="")
+    share = shares.get(department, 0.0)
+    if share < _WORTH_SENDING:
+        return NextStep(say["nobody"])
+    there = post.departments.get(department, department)
+    return NextStep(say["likeliest"].format(department=there, percent=100 * share), "refer", department)
 
 
 CONFIDENT = 0.98  # Concludes when one disease is this probable.
@@ -116,39 +159,22 @@ class RulesDoctor:
         return turn or self._conclusion(role, belief)
 
     def _next_step(self, ask: Ask[Any], role: Doctor, belief: Belief) -> NextStep:
-        post, person, reader = role.post, role.presentation, self._whole
-        if post is None:
+        if role.post is None:
             return NextStep("")
-        say, report = _step_sayings(person.language), self._report(role, belief)
+        report = self._report(role, belief)
+        place: Disposition = "home"
         if report.diagnoses:
-            name = report.diagnoses[0].name
-            disease = disease_meant(name, reader.knowledge)
-            sees = post.department if disease is None else disease.department
-            if sees in ask.among:
-                there = post.departments.get(sees, sees)
-                return NextStep(say["theirs"].format(disease=name, department=there), "refer", sees)
             best, severity = self._likeliest(belief)
             place = best.plan(severity).disposition
-            if place != "home":
-                return NextStep(say["admitted"].format(disease=name, place=_places(person.language)[place]), "admit")
-            return NextStep(say["treated"])
-        # Without a diagnosis the patient goes to the department whose illness it most likely is.
-        told = dict.fromkeys(symptoms_told(reader, person))
-        for text in report.symptoms:
-            read = reader.lexicons[person.language].read(text)
-            told.update(dict.fromkeys(symptom for symptom, present in read.items() if present))
-        log = at_the_door(reader, person, told)
-        for finding in belief.findings:
-            known = reader.finding(finding)
-            if known is not None:
-                log = log + known[2]
-        shares = by_department(reader, normalise(log))
-        department = max(ask.among, key=lambda d: shares.get(d, 0.0), default="")
-        share = shares.get(department, 0.0)
-        if share < _WORTH_SENDING:
-            return NextStep(say["nobody"])
-        there = post.departments.get(department, department)
-        return NextStep(say["likeliest"].format(department=there, percent=100 * share), "refer", department)
+        return step_after(
+            report,
+            role.presentation,
+            belief.findings,
+            post=role.post,
+            others=ask.among,
+            disposition=place,
+            reader=self._whole,
+        )
 
     def _likeliest(self, belief: Belief) -> tuple[Disease, Severity]:
         """Returns the likeliest disease, and how severe it most likely is."""
