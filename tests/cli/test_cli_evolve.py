@@ -389,7 +389,7 @@ def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint
     begun = json.loads((folder / "evolve.json").read_text())
     assert {"polyclinic", "knowledge", "words", "--train", "--test"} == set(begun["made_of"])
     for part, said in (
-        ("knowledge", "another knowledge"),
+        ("knowledge", "another version of knowledge"),
         ("--train", "another --train"),
         ("polyclinic", "polyclinic x"),
     ):
