@@ -390,7 +390,7 @@ def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint
     assert {"polyclinic", "knowledge", "words", "--train", "--test"} == set(begun["made_of"])
     for part, said in (
         ("knowledge", "another version of knowledge"),
-        ("--train", "another --train"),
+        ("--train", "another version of --train"),
         ("polyclinic", "polyclinic x"),
     ):
         changed = begun | {"made_of": begun["made_of"] | {part: "x"}}
