@@ -167,7 +167,7 @@ OF_THE_PACKAGE = set(
     knowledge/disease_names/spelling.py
     knowledge/disease_names/vocabulary.py
     knowledge/knowledge.py
-    knowledge/orders/meaning.py
+    knowledge/orders/concepts.py
     knowledge/pathology.py
     knowledge/treatment.py
     knowledge/prescribed.py
@@ -184,7 +184,7 @@ OF_THE_PACKAGE = set(
     players/language_model/speaking.py
     players/patient_trust.py
     players/rules/recall.py
-    players/rules/meaning.py
+    players/rules/lay_vocabulary.py
     prompts.py
     terminal/html.py
     visits/visit.py

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from polyclinic.cases.terms import DiseaseNaming
+from polyclinic.knowledge.disease_names.concepts import CANCER, ORGANISMS, placed
 from polyclinic.knowledge.disease_names.giveaways import (
     codes_like,
     giveaways,
     in_other_sense,
     is_code,
 )
-from polyclinic.knowledge.disease_names.meaning import CANCER, ORGANISMS, placed
 from polyclinic.knowledge.disease_names.relation import Relation, reader
 from polyclinic.knowledge.disease_names.running_text import TextWord, rows, vocabulary
 from polyclinic.knowledge.disease_names.spelling import units

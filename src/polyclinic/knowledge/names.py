@@ -26,7 +26,7 @@ from polyclinic.knowledge.name_table import (
     is_generic,
     key_of,
 )
-from polyclinic.knowledge.orders.meaning import (
+from polyclinic.knowledge.orders.concepts import (
     NOT,
     SAME,
     FindingTitle,

@@ -23,7 +23,7 @@ from polyclinic.knowledge.entries import Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.name_table import words
 from polyclinic.knowledge.names import Names
-from polyclinic.knowledge.orders.meaning import SAME, closeness, title_of
+from polyclinic.knowledge.orders.concepts import SAME, closeness, title_of
 from polyclinic.knowledge.quantities import in_unit_of, quantities, word_for
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 from polyclinic.language.word_lists import Pattern, WordLists

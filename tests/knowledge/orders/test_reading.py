@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.tables import each_row
 
-from polyclinic.knowledge.orders import meaning as concepts
-from polyclinic.knowledge.orders.meaning import (
+from polyclinic.knowledge.orders import concepts
+from polyclinic.knowledge.orders.concepts import (
     A_PART,
     HOLDS_IT,
     KINDS,

@@ -17,7 +17,7 @@ from polyclinic.events import Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.name_table import is_generic, key_of
 from polyclinic.knowledge.names import Names
-from polyclinic.knowledge.orders.meaning import is_unspecific
+from polyclinic.knowledge.orders.concepts import is_unspecific
 from polyclinic.models.scripted import Scripted as ScriptedModel
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.own_mind import ScriptedMind

@@ -4,7 +4,7 @@ import pytest
 from tests.players.rules.test_everyday import asked, minds, record_of  # noqa: F401
 
 from polyclinic.events import State
-from polyclinic.players.rules.meaning import read
+from polyclinic.players.rules.lay_vocabulary import read
 
 # What is recorded, a question for something near it, and one that it answers.
 NEAR = [

@@ -38,7 +38,7 @@ from polyclinic.events import Role, Said
 from polyclinic.frames import Tabular
 from polyclinic.knowledge.name_table import key_of
 from polyclinic.knowledge.names import Names
-from polyclinic.knowledge.orders.meaning import may_be_about, title_of
+from polyclinic.knowledge.orders.concepts import may_be_about, title_of
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import EXAMINE, Results
 from polyclinic.players.roles.examiner import Examiner

@@ -17,8 +17,8 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from polyclinic.knowledge.disease_names import running_text as kept_words
+from polyclinic.knowledge.disease_names.concepts import BESIDE, METASTASIS, SEPARATORS, NameMeaning, read
 from polyclinic.knowledge.disease_names.giveaways import read_giveaways
-from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, SEPARATORS, NameMeaning, read
 from polyclinic.knowledge.disease_names.running_text import Definition, LearntNames, vocabulary
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import DISEASE, NameVocabulary, NameWord, opposed, wider_number

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from polyclinic.knowledge.orders.meaning import (
+from polyclinic.knowledge.orders.concepts import (
     ANALYTE,
     AT,
     BODY,

@@ -31,7 +31,7 @@ from polyclinic.knowledge.ages import SPEAKS_FROM, YOUNGEST_ADOLESCENT
 from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names, RecordNames
-from polyclinic.knowledge.orders.meaning import OrderMeaning, closeness, is_a, title_of
+from polyclinic.knowledge.orders.concepts import OrderMeaning, closeness, is_a, title_of
 from polyclinic.knowledge.orders.reading import read_orders
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import CHINESE, MARKS, Language, language_of, uncapitalised

@@ -13,7 +13,7 @@ from polyclinic.knowledge.lexicon import Lexicon, asked_of_companion, asked_of_p
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
-from polyclinic.players.rules.meaning import Frame, essential, read, unread, vocabulary
+from polyclinic.players.rules.lay_vocabulary import Frame, essential, read, unread, vocabulary
 from polyclinic.players.rules.sayings import WORDS
 
 

@@ -18,7 +18,7 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Pattern
-from polyclinic.players.rules.meaning import (
+from polyclinic.players.rules.lay_vocabulary import (
     ANYWHERE,
     IN_MUSCLES,
     NONE,

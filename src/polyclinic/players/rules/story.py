@@ -23,7 +23,7 @@ from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language, language_of
 from polyclinic.language.word_lists import Pattern
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.meaning import Frame, best_fit, read, vocabulary
+from polyclinic.players.rules.lay_vocabulary import Frame, best_fit, read, vocabulary
 from polyclinic.players.rules.sayings import WORDS
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Pattern
-from polyclinic.players.rules.meaning import (
+from polyclinic.players.rules.lay_vocabulary import (
     ANYWHERE,
     BESIDE,
     NONE,

@@ -10,7 +10,7 @@ import msgspec
 from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Pattern
-from polyclinic.players.rules.meaning import ANYWHERE, Frame, Vocabulary, essential, read, vocabulary
+from polyclinic.players.rules.lay_vocabulary import ANYWHERE, Frame, Vocabulary, essential, read, vocabulary
 from polyclinic.players.rules.questions import Part
 from polyclinic.players.rules.sayings import WORDS
 from polyclinic.players.rules.story import Fact, Story

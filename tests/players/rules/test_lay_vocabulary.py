@@ -14,7 +14,18 @@ from polyclinic.knowledge.names import Names
 from polyclinic.language.language import LANGUAGES
 from polyclinic.players.player import REPLY
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.meaning import NONE, SAME, USUAL, WIDER, best_fit, concepts, fit, read, tokens, vocabulary
+from polyclinic.players.rules.lay_vocabulary import (
+    NONE,
+    SAME,
+    USUAL,
+    WIDER,
+    best_fit,
+    concepts,
+    fit,
+    read,
+    tokens,
+    vocabulary,
+)
 from polyclinic.players.rules.patient import RulesPatient
 
 PLAIN = Lexicon([], "en"), Lexicon([], "zh")
