@@ -57,6 +57,15 @@ def test_parts_of_a_memory(run, files, serving):
         assert exam["methods"][0]["cost"]["calls"] == 2
 
 
+def test_experience_of_more_patients_than_there_were_is_refused(run, files, serving):
+    with serving(answers) as endpoint:
+        model = ("--model", "direct/x", "--base-url", endpoint.url, "--questions", files / "exam.jsonl")
+        words = ("--method", "medagent_zero patients=9", "--memory", files / "m")
+        done = run("eval", "exam", "medqa", *model, *words, code=2)
+        assert done.stderr.endswith("patients=9: the memory has seen 4 patients; name at most so many\n")
+        assert endpoint.requests == 0
+
+
 def test_what_comes_to_mind_is_in_the_prompt_and_its_version_in_the_result(run, files, serving, tmp_path):
     read = Question(id="q", stem="Which murmur rumbles?", options={"A": "of the mitral valve", "B": "of none"})
     said = {"reasoning": "It is the turbulent inflow.", "evidence": "It rumbles."}

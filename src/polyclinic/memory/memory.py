@@ -282,6 +282,7 @@ class DoctorMemory:
 
     def __init__(self, about: About, kept: KeptMemory | None = None, *, until: int | None = None) -> None:
         self.about, self._kept, self._until = about, kept, until
+        self.seen = 0  # patients, when it was opened
         self.records: dict[ClinicalTask, MemoryLibrary[MedicalRecord]] = {
             t: MemoryLibrary(about.dimensions) for t in ClinicalTask
         }
@@ -346,8 +347,9 @@ class DoctorMemory:
             seen = max(seen, entry.asked.number)
             if self._until is None or entry.asked.number <= self._until:
                 self._add(ClinicalTask(task), entry, np.frombuffer(vector, dtype="<f4"))
-        if self._until is not None and self._until > seen:
-            raise BadInput(f"has seen {seen:,} patients, not {self._until:,}; @0 to @{seen} is there", path=kept.path)
+        self.seen = seen if self._until is None else self._until
+        if self.seen > seen:
+            raise BadInput(f"has seen {seen:,} patients, not {self.seen:,}; @0 to @{seen} is there", path=kept.path)
         return self
 
 

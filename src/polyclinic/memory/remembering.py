@@ -316,6 +316,7 @@ class ExamMemory:
         # In the order in which they were learnt, so that a snapshot is a beginning of it.
         self._principles.sort(key=lambda one: one.asked.number)
         self._numbers = np.array([one.asked.number for one in self._principles])
+        self._seen = max(0 if memory is None else memory.seen, *self._numbers.tolist(), 0)
         self.language = self._language()
         self._embedder = embedder or self._usual()
         self._vectors: Vectors | None = None
@@ -336,6 +337,8 @@ class ExamMemory:
         if self.language not in (None, question.language):
             language, here = self.language, question.language
             raise BadInput(f"the memory is in {language!r}, question {question.id} in {here!r}; learn in that")
+        if patients is not None and patients > self._seen:
+            raise BadInput(f"patients={patients}: the memory has seen {self._seen:,} patients; name at most so many")
         query = await self._embedder.query(f"{question.context}\n{question.stem}".strip())
         read = [] if self._reading is None or not records else self._reading.nearest(query, records + 1)
         others = [pair for pair in read if pair[0].question.stem != question.stem][:records]
