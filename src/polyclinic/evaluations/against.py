@@ -7,11 +7,8 @@ from typing import TypeVar
 
 import msgspec
 from rich.console import Console
-from rich.text import Text
 
 from polyclinic.statistics.uncertainty import Difference, holm
-from polyclinic.terminal.figures import ShownFigure
-from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import DETECTABLE, DIFFERENCE_COLUMNS, difference_cells, table
 
 Value = TypeVar("Value")
@@ -65,6 +62,7 @@ def show_differences(
     shown = table(title, (*columns, *DIFFERENCE_COLUMNS), left=len(columns))
     for names, difference, p_holm in rows:
         cells = difference_cells(difference, p_holm, form)
-        shown.add_row(*(one if isinstance(one, ShownFigure) else Text(plain(one)) for one in names), *cells)
+        shown.add_row(*names, *cells)
     screen.print(shown)
-    screen.print(f"p: {test}; Holm's correction is over all {len(rows)} rows; {DETECTABLE}", style="dim")
+    corrected = f"; Holm's correction is over all {len(rows)} rows" if len(rows) > 1 else ""
+    screen.print(f"p: {test}{corrected}; {DETECTABLE}", style="dim")

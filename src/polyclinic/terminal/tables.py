@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -29,7 +29,7 @@ _PARTS = re.compile(rf"[{_WHOLE}]|[^\s/_:,(={_WHOLE}-]*[/_:,(=-]+|[^\s/_:,(={_WH
 _PARTS_AND_BLANKS = re.compile(r"[^\s/_:,(=-]*[/_:,(=-]+\s*|[^\s/_:,(=-]+\s*")
 
 
-class _NumberTable(Table):
+class NumberTable(Table):
     """A table that breaks no number: where it is too wide, headings fold, and the last columns stand below.
 
     Nor does it break a word of a label: where words would leave less than half of the room to numbers, they are broken
@@ -37,6 +37,10 @@ class _NumberTable(Table):
     """
 
     called = ""
+
+    def add_row(self, *cells: object, **how: Any) -> None:
+        """Adds a row; texts of others are shown without control characters, numbers as they are, None as nothing."""
+        super().add_row(*map(_shown, cells), **how)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         def width(*cells: RenderableType) -> int:
@@ -81,6 +85,10 @@ class _NumberTable(Table):
                 part.title = None
                 yield ""
             yield from Table.__rich_console__(part, console, options)
+
+
+def _shown(cell: Any) -> RenderableType | None:
+    return cell if isinstance(cell, ShownFigure | Text | None) else plain(str(cell))
 
 
 def _widths_in(spare: int, least: Mapping[int, int], whole: Mapping[int, int]) -> dict[int, int]:
@@ -138,19 +146,19 @@ def column_groups(sizes: Mapping[int, int], room: int) -> list[list[int]]:
 def table(
     title: str | None,
     columns: Sequence[str],
-    rows: Iterable[Sequence[RenderableType]] = (),
+    rows: Iterable[Iterable[object]] = (),
     *,
     left: int = 1,
     right: Collection[str] | None = None,
     called: str = "",
-) -> Table:
+) -> NumberTable:
     """Returns a table without a frame, to which rows can be added; titles are shown as text, whoever wrote them.
 
     The first `left` columns stand to the left; the others, or those named by `right`, hold numbers. `called` is what it
     is called in files, where its heading is no part of it.
     """
     above = None if title is None else Text(plain(title))
-    made = _NumberTable(show_edge=False, pad_edge=False, title=above, title_justify="left")
+    made = NumberTable(show_edge=False, pad_edge=False, title=above, title_justify="left")
     made.called = called
     for place, name in enumerate(columns):
         numbers = place >= left if right is None else name in right
@@ -165,8 +173,8 @@ Row = TypeVar("Row")
 
 
 def table_of(
-    title: str | None, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], RenderableType]], *, left: int = 1
-) -> Table:
+    title: str | None, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], object]], *, left: int = 1
+) -> NumberTable:
     """Returns a table with a row for each thing; `columns` has the cells of a thing by heading."""
     return table(title, list(columns), ([cell(row) for cell in columns.values()] for row in rows), left=left)
 
