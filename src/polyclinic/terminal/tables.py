@@ -6,7 +6,8 @@ import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -161,14 +162,49 @@ def table(
     return made
 
 
-Row = TypeVar("Row")
+Column = str | tuple[str, str] | Callable[[Any], object]
+"""What a column shows of a row: an attribute, by its path; also the format of its numbers; or a function of the row."""
+
+
+def cell(value: object, form: str = ".2f") -> RenderableType:
+    """Returns a value as a cell: an estimate as `mean ± se`, a number in this format, and a dash for None."""
+    match value:
+        case None:
+            return NOTHING
+        case Estimate():
+            return mean_and_error(value, form)
+        case float():
+            return number(value, form)
+        case ShownFigure() | Text():
+            return value
+        case _:
+            return plain(str(value))
 
 
 def table_of(
-    title: str | None, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], RenderableType]], *, left: int = 1
+    title: str | None,
+    rows: Iterable[object],
+    columns: Mapping[str, Column],
+    *,
+    left: int = 1,
+    optional: Collection[str] = (),
 ) -> Table:
-    """Returns a table with a row for each thing; `columns` has the cells of a thing by heading."""
-    return table(title, list(columns), ([cell(row) for cell in columns.values()] for row in rows), left=left)
+    """Returns a table with a row for each thing and a column for each heading.
+
+    The `optional` columns are left out if they have nothing of any row: None, 0 or "".
+    """
+    shown = list(rows)
+    values = {heading: [_value(column, row) for row in shown] for heading, column in columns.items()}
+    kept = [heading for heading in columns if heading not in optional or any(values[heading])]
+    forms = {heading: column[1] if isinstance(column, tuple) else ".2f" for heading, column in columns.items()}
+    cells = ([cell(values[one][place], forms[one]) for one in kept] for place in range(len(shown)))
+    return table(title, kept, cells, left=left)
+
+
+def _value(column: Column, row: object) -> object:
+    if callable(column):
+        return column(row)
+    return attrgetter(column if isinstance(column, str) else column[0])(row)
 
 
 def counted(n: int, what: str) -> str:
