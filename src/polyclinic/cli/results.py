@@ -205,7 +205,7 @@ def compare(
     out: NewTable = None,
     json: Json = False,
 ) -> None:
-    """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
+    """Prints paired differences; of two runs of the hospital with one seed, patient by patient."""
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         hospitals = compare_runs(*map(Path, folders))
         if layout is not None or out is not None:

@@ -119,11 +119,10 @@ def write_tables(
 
 _TITLES: dict[PairedBy, str] = {
     "patients": "patient by patient: illnesses with which they came to both",
-    "days": "day by day",
     "runs": "run by run: means of the patients of each seed",
 }
 _HOW = (
-    "means over pairs that have the measure in both; intervals by bootstrap over residents, days or runs, p by turning "
+    "means over pairs that have the measure in both; intervals by bootstrap over residents or runs, p by turning "
     "signs, adjusted over the measures of a table by Holm"
 )
 
