@@ -186,7 +186,7 @@ def compare(
     out: NewTable = None,
     json: Json = False,
 ) -> None:
-    """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
+    """Prints paired differences; of two runs of the hospital with one seed, patient by patient."""
     document: Any
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         document = compare_runs(*map(Path, folders))
@@ -207,11 +207,10 @@ def compare(
 
 _PAIRED: dict[PairedBy, str] = {
     "patients": "patient by patient: illnesses with which they came to both",
-    "days": "day by day",
     "runs": "run by run: means of the patients of each seed",
 }
 _HOW = (
-    "means over pairs that have the measure in both; intervals by bootstrap over residents, days or runs, p by turning "
+    "means over pairs that have the measure in both; intervals by bootstrap over residents or runs, p by turning "
     "signs, adjusted over the measures of a table by Holm"
 )
 

@@ -6,7 +6,8 @@ import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -39,8 +40,8 @@ class NumberTable(Table):
     called = ""
 
     def add_row(self, *cells: object, **how: Any) -> None:
-        """Adds a row; texts of others are shown without control characters, numbers as they are, None as nothing."""
-        super().add_row(*map(_shown, cells), **how)
+        """Adds a row of values, as `cell` shows them."""
+        super().add_row(*map(cell, cells), **how)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         def width(*cells: RenderableType) -> int:
@@ -85,10 +86,6 @@ class NumberTable(Table):
                 part.title = None
                 yield ""
             yield from Table.__rich_console__(part, console, options)
-
-
-def _shown(cell: Any) -> RenderableType | None:
-    return cell if isinstance(cell, ShownFigure | Text | None) else plain(str(cell))
 
 
 def _widths_in(spare: int, least: Mapping[int, int], whole: Mapping[int, int]) -> dict[int, int]:
@@ -169,14 +166,52 @@ def table(
     return made
 
 
-Row = TypeVar("Row")
+Column = str | tuple[str, str] | Callable[[Any], object]
+"""What a column shows of a row: an attribute, by its path; also the format of its numbers; or a function of the row."""
+
+
+def cell(value: Any, form: str = ".2f") -> RenderableType:
+    """Returns a value as a cell: an estimate as `mean ± se`, a number in this format, and a dash for None."""
+    match value:
+        case None:
+            return NOTHING
+        case Estimate():
+            return mean_and_error(value, form)
+        case float():
+            return number(value, form)
+        case ShownFigure():
+            return value
+        case str() | int():
+            return plain(str(value))
+        case _:
+            renderable: RenderableType = value
+            return renderable
 
 
 def table_of(
-    title: str | None, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], object]], *, left: int = 1
+    title: str | None,
+    rows: Iterable[object],
+    columns: Mapping[str, Column],
+    *,
+    left: int = 1,
+    optional: Collection[str] = (),
 ) -> NumberTable:
-    """Returns a table with a row for each thing; `columns` has the cells of a thing by heading."""
-    return table(title, list(columns), ([cell(row) for cell in columns.values()] for row in rows), left=left)
+    """Returns a table with a row for each thing and a column for each heading.
+
+    The `optional` columns are left out if they have nothing of any row: None, 0 or "".
+    """
+    shown = list(rows)
+    values = {heading: [_value(column, row) for row in shown] for heading, column in columns.items()}
+    kept = [heading for heading in columns if heading not in optional or any(values[heading])]
+    forms = {heading: column[1] if isinstance(column, tuple) else ".2f" for heading, column in columns.items()}
+    cells = ([cell(values[one][place], forms[one]) for one in kept] for place in range(len(shown)))
+    return table(title, kept, cells, left=left)
+
+
+def _value(column: Column, row: object) -> object:
+    if callable(column):
+        return column(row)
+    return attrgetter(column if isinstance(column, str) else column[0])(row)
 
 
 def counted(n: int, what: str) -> str:
