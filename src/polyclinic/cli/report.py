@@ -16,6 +16,7 @@ from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
 from polyclinic.hospital.record.report import figures, page
 from polyclinic.results.comparing import compare_results
+from polyclinic.results.folder import RECORD
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.page import page as page_of_results
 from polyclinic.results.reading import is_fetched, read_results
@@ -91,7 +92,7 @@ def _holds_results(folder: Path) -> bool:
     try:
         return bool(read_results(folder))
     except BadInput:
-        return any((folder / name).exists() for name in ("results.json", "summary.json"))
+        return (folder / RECORD).exists()
 
 
 def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:

@@ -210,7 +210,7 @@ def aie(
             judgements = await judge_pairs({one.name: one.visits for one in doctors}, judge, cases=cases, seed=seed)
         return AieResult(
             doctors=doctors,
-            comparisons=tuple(compare({one.name: one.summary for one in doctors}, seed=seed)),
+            comparisons=compare({one.name: one.summary for one in doctors}, seed=seed),
             judgements=judgements,
             people=views_by_people(said, judgements, seed=seed),
             correlations=correlate(doctors, judgements, groups=groups, people=said) if len(doctors) > 1 else None,
@@ -222,7 +222,6 @@ def aie(
         play=play,
         score=score,
         summarise=summarise,
-        sums_up_parts=True,
         visit=lambda asked: asked.case.id,
     )
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from polyclinic.evaluations.against import show_differences
+from polyclinic.evaluations import measuring
 from polyclinic.evaluations.aie.correlation import Correlations, Matrix
 from polyclinic.evaluations.aie.distractors import WRONG_OPTIONS, MadeOptions
 from polyclinic.evaluations.aie.evaluation import AieResult, DoctorResult, Means
@@ -194,9 +194,9 @@ def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None
     if not compared:
         screen.print("No case is in two of the files: nothing can be compared in pairs.")
         return
-    rows = [((one.first, one.second, one.metric), one.difference, one.p_holm) for one in compared]
     test = "sign-flip test, for DIAGNOSIS McNemar's exact test"
-    show_differences(screen, "On the cases of both", ("", "less", "metric"), rows, test=test)
+    columns = {"": "first", "less": "second", "metric": "measure"}
+    measuring.show_compared(screen, "On the cases of both", compared, columns, test=test)
     screen.print()
 
 
