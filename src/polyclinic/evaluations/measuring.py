@@ -94,7 +94,8 @@ def show_compared(
         for place, heading in enumerate(DIFFERENCE_COLUMNS)
     }
     screen.print(table_of(title, compared, {**columns, **cells}, left=len(columns)))
-    screen.print(f"p: {test}; Holm's correction is over all {len(compared)} rows; {DETECTABLE}", style="dim")
+    corrected = f"; Holm's correction is over all {len(compared)} rows" if len(compared) > 1 else ""
+    screen.print(f"p: {test}{corrected}; {DETECTABLE}", style="dim")
 
 
 class MeasuredItem(msgspec.Struct, frozen=True, kw_only=True):

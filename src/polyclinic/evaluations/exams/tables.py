@@ -18,7 +18,7 @@ from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.seeds import derive
 from polyclinic.statistics.comparison import Against
 from polyclinic.statistics.uncertainty import share
-from polyclinic.terminal.figures import low_to_high, number
+from polyclinic.terminal.figures import low_to_high, money, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import chart, few_line, interval, mean_and_error, table, table_of, tokens
 
@@ -173,7 +173,7 @@ def show_exam(
         "calls": lambda one: number(one.cost.calls, ".1f"),
         "trips": lambda one: number(one.cost.round_trips, ".1f"),
         "tokens": lambda one: tokens(one.cost.tokens_in + one.cost.tokens_out, one.cost.calls),
-        "cost": lambda one: number(one.cost.money, ".5f"),
+        "cost": lambda one: money(one.cost.money),
         "s": lambda one: number(one.cost.seconds, ".2f"),
     }
     if not broken:
