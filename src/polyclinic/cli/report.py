@@ -76,9 +76,10 @@ def _beside(folder: Path) -> Path:
 
 
 def _page_of(folder: Path) -> Path:
-    """Returns the default page of results; a practice has written a report.html of its own, which stays."""
+    """Returns the default page of results; a practice, or several, have a report.html of their own, which stays."""
     page = _beside(folder) / "report.html"
-    return page.with_name("results.html") if is_result(page.resolve()) else page
+    is_taken = is_result(page.resolve()) or page.with_name("replicas.json").is_file()
+    return page.with_name("results.html") if is_taken else page
 
 
 _PAGE = b"<!DOCTYPE html"
