@@ -31,7 +31,7 @@ COMMANDS = {
     "results show": "results:show Show a run: command, versions, data, models and results; several runs make one "
     "table of sets, models and methods.",
     "results compare": "results:compare Compare runs item by item, with Holm's correction; compare two runs of the "
-    "hospital with the same seed patient by patient and day by day.",
+    "hospital with the same seed patient by patient.",
     "cases show": "cases:show Show the cases of a file, or one of them as a chart; the truth only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, and truth in a place where a doctor can read "
     "it.",

@@ -18,7 +18,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.sessions import open_judge
 from polyclinic.errors import BadInput, RunStopped, UserError
-from polyclinic.evaluations.aie.tables import show_compared, show_left_out
+from polyclinic.evaluations.aie.declaration import show_comparisons, show_left_out
 from polyclinic.evaluations.people import show_agreement, show_figures
 from polyclinic.evaluations.protocol import followed, mind_kind, with_temperatures
 from polyclinic.judging.people import agreed, figures, people_judgements
@@ -105,7 +105,7 @@ async def aie(
             names = next(iter(summaries.values())).metrics
             rows = ((plain(name), *(mean_and_error(one.metrics[name]) for one in summaries.values())) for name in names)
             screen.print(table("side by side, mean ± se", ("metric", *summaries), rows), "")
-            show_compared(screen, compared)
+            show_comparisons(screen, compared)
     conversation.check_measured(metrics, (one.scores for one in summaries.values()))
 
 

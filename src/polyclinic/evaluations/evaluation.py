@@ -88,10 +88,9 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         players: by name.
         play: puts an item to a player; a failure of the player is part of what it returns, and not raised.
         score: scores a play, and may ask a judge.
-        summarise: sums up the plays of every player, in the order of the items.
+        summarise: sums up the plays of every player, in the order of the items; of a stopped run some are missing.
         report: returns the output of a summary.
         at_once: how many plays run at a time.
-        sums_up_parts: whether `summarise` accepts plays of only some items, not the same for every player.
         goes_on_without: whether the other players go on without one whose model refuses the key or is unknown.
         visit: names the visit of an item, which is played once more if a person at the desk takes back a line.
     """
@@ -103,7 +102,6 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
     summarise: Callable[[Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]], Awaitable[Summary]]
     report: Callable[[Summary], Output] | None = None
     at_once: int = AT_ONCE
-    sums_up_parts: bool = False
     goes_on_without: bool = False
     visit: Callable[[Item], str] | None = None
 
@@ -166,10 +164,9 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         if stopped is None:
             return await self.summarise(plays)
         summary = None
-        if self.sums_up_parts:
-            # A judge may not be asked any more, or too little is over.
-            with suppress(PolyclinicError, ArithmeticError, LookupError, ValueError):
-                summary = await self.summarise(plays)
+        # A judge may not be asked any more, or too little is over.
+        with suppress(PolyclinicError, ArithmeticError, LookupError, ValueError):
+            summary = await self.summarise(plays)
         left = [f"{name} {n - len(theirs)} of {n}" for name, theirs in plays.items() if len(theirs) < n]
         raise StoppedEarly(stopped, f"missing: {', '.join(left)}", summary=summary) from None
 

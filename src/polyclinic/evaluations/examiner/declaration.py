@@ -147,7 +147,7 @@ def recorded_requests(
             **{name: sum(len(getattr(row, name)) for row in rows) for name in summed},
         )
 
-    return Plays(items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise, sums_up_parts=True)
+    return Plays(items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise)
 
 
 def beside_label(

@@ -171,9 +171,7 @@ def reliability(
             visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
         )
 
-    return Plays(
-        items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True, visit=lambda case: case.id
-    )
+    return Plays(items=cases, play=play, score=score, summarise=summarise, visit=lambda case: case.id)
 
 
 def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
