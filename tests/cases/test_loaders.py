@@ -569,7 +569,7 @@ def test_a_layout_of_somebody_elses(run, complaint, tmp_path):
     checked = json.loads(run("cases", "check", file, "--layout", f"{door}:rows", "--json", code=2).stdout)
     assert (checked["n"], checked["unreadable"], checked["layout"]) == (1, 1, f"{door}:rows")
     file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
-    seen = json.loads(run("consult", "--case", f"{file}#1", "--set", f"cases.layout={door}:rows", "--json").stdout)
+    seen = json.loads(run("consult", f"{file}#1", "--set", f"cases.layout={door}:rows", "--json").stdout)
     assert seen["truth"]["diagnoses"] == [{"name": "COVID-19"}]
 
 

@@ -126,8 +126,7 @@ def _show(document: dict[str, Any], *, of_personas: bool) -> None:
     out, lost = document["file"], document["lost"]
     if of_personas:
         note(
-            f"{document['personas']} of {document['cases']} cases have a persona: {out}. Next: polyclinic consult "
-            f"--case {out}"
+            f"{document['personas']} of {document['cases']} cases have a persona: {out}. Next: polyclinic consult {out}"
         )
     else:
         kept = "; what was read is what was written" if not lost else ""

@@ -297,7 +297,6 @@ def _check(result: ExamResult) -> None:
 
 EXAM: Evaluation[ExamOptions, MedAgentsSettings] = Evaluation(
     name="exam",
-    help="Exams: methods answer multiple-choice questions; accuracy, cost, and every two methods compared.",
     options=ExamOptions,
     acted_on=ExamFile,
     plan=plan,
