@@ -9,7 +9,8 @@ import pytest
 from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.errors import UserError
-from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
+from polyclinic.evaluations.mvme.declaration import mvme
+from polyclinic.evaluations.mvme.evaluation import Entrant
 from polyclinic.events import Reported
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge
