@@ -94,6 +94,13 @@ class Attendance(msgspec.Struct, kw_only=True, gc=False):
         return None if self.acuity is None else self.acuity is self.right_acuity
 
     @property
+    def misjudged(self) -> int | None:
+        """By how many grades the nurse judged too little urgency (below 0: too much); None if that is unknown."""
+        if self.acuity is None or self.right_acuity is None:
+            return None
+        return _RANK[self.acuity] - _RANK[self.right_acuity]
+
+    @property
     def comes_once_more(self) -> bool:
         """Whether the patient was turned away and will come once more for the same visit."""
         return self.reason in TURNED_AWAY and self.outcome is None and self.turned_away is None
@@ -246,6 +253,7 @@ def _change(row: Attendance, t: int, kind: type, what: Any) -> None:  # noqa: PL
                 row.failed = getattr(what, "who", "")
 
 
+_RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
 _TREATED = {True: Treated.RIGHT, False: Treated.WRONG, None: Treated.NOT}
 _ENDS: dict[type, str] = {
     events.WentHome: SEEN, events.LeftUnseen: LEFT, events.VisitFailed: FAILED, events.Died: DIED,

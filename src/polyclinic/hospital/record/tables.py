@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from polyclinic.hospital.record.figures import SHARES
 from polyclinic.hospital.record.story import clock
 from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 
@@ -16,15 +17,6 @@ _ACUITIES = ("emergency", "urgent", "routine")
 _LEFT = {
     "closed": "turned away when everybody had gone home",
     "not admitted": "turned away at the door, nobody there for it",
-}
-_SHARES = {
-    "triage": "sent to the right department",
-    "acuity": "judged as urgent as it was",
-    "over_triage": "judged more urgent",
-    "under_triage": "judged less urgent",
-    "examination": "a right examination done",
-    "diagnosis": "right diagnosis",
-    "treatment": "right plan",
 }
 _GROUPS = {
     "by_acuity": ("acuity", "by acuity, as the nurse judged it first"),
@@ -120,7 +112,7 @@ def course(summary: Mapping[str, Any], outcomes: Mapping[str, int], still_ill: i
 def shares(summary: Mapping[str, Any]) -> RunTable:
     """How right triage, examinations, diagnoses and plans were, and how well the nurse's levels agree."""
     rows = []
-    for name, told in _SHARES.items():
+    for name, (told, _) in SHARES.items():
         share = summary[name]
         span = low_to_high(share["low"], share["high"], ".1f")
         rows.append((told, number(share["percent"], ".1f"), span, number(share["right"], ","), number(share["n"], ",")))
