@@ -100,8 +100,9 @@ def open_brought(folder: Path, about: About, language: Language | None = None) -
 
 
 def memories_of(run: Path) -> list[Path]:
-    """Returns the folders of the memories of a run, what doctors brought first; none of what is no run's folder."""
-    found = {path.parent for name in (FILE, READING) for path in (run / MEMORY).glob(f"*/{name}")}
+    """Returns the folders of the memories of a run, or of several practices; what doctors brought first."""
+    places = [f"{place}/{name}" for place in (f"{MEMORY}/*", "seed-*") for name in (FILE, READING)]
+    found = {path.parent for place in places for path in run.glob(place)}
     return sorted(found, key=lambda folder: (folder.name != BROUGHT, folder.name))
 
 
