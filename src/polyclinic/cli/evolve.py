@@ -28,8 +28,7 @@ from polyclinic.evaluations.evolution.results import Evolution, joined, tables_o
 from polyclinic.files import check_new_folder, make_folder, write_json, write_text
 from polyclinic.memory.entries import ClinicalTask, name_of_choices
 from polyclinic.memory.library import dimensions_of, memory_embedder
-from polyclinic.memory.memory import FILE as MEMORY
-from polyclinic.memory.memory import About, move_to_store, open_memory
+from polyclinic.memory.memory import PATIENTS, About, move_to_store, open_memory
 from polyclinic.memory.recall import Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.journal import Journal
@@ -145,7 +144,7 @@ class PracticeTask:
             with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
                 journal, folder = task.journal(side.keeper), Path(scratch)
                 came, _ = await task.learn(task.patients(), folder, journal, ledger=ledger, share=side.share)
-                return came, (folder / MEMORY).read_bytes()
+                return came, (folder / PATIENTS.file).read_bytes()
 
         yield compute
 
@@ -288,7 +287,7 @@ class FolderOfPractice:
             if journal is not None:
                 await stack.enter_async_context(journal)
             came, memory = await pool.compute(self.task.options.seed, Holder(journal, ledger))
-        (self.folder / MEMORY).write_bytes(memory)
+        (self.folder / PATIENTS.file).write_bytes(memory)
         self._write(came, ledger)
         return came, ledger
 
