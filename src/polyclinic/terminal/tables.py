@@ -166,19 +166,20 @@ def table(
     return made
 
 
-Column = str | tuple[str, str] | Callable[[Any], object]
-"""What a column shows of a row: an attribute, by its path; also the format of its numbers; or a function of the row."""
+Column = str | Callable[[Any], object] | tuple[str | Callable[[Any], object], str]
+"""What a column shows of a row: an attribute, by its path, or a function of the row; and the format of its numbers."""
 
 
 def cell(value: Any, form: str = ".2f") -> RenderableType:
-    """Returns a value as a cell: an estimate as `mean ± se`, a number in this format, and a dash for None."""
+    """Returns a value as a cell: an estimate as `mean ± se`, a number as in `form` (".1f %"), and a dash for None."""
     match value:
         case None:
             return NOTHING
         case Estimate():
             return mean_and_error(value, form)
         case float():
-            return number(value, form)
+            form, blank, unit = form.partition(" ")
+            return number(value, form, blank + unit)
         case ShownFigure():
             return value
         case str() | int():
@@ -195,23 +196,28 @@ def table_of(
     *,
     left: int = 1,
     optional: Collection[str] = (),
+    turned: bool = False,
+    called: str = "",
 ) -> NumberTable:
     """Returns a table with a row for each thing and a column for each heading.
 
-    The `optional` columns are left out if they have nothing of any row: None, 0 or "".
+    The `optional` columns are left out if they have nothing of any row: None, 0 or "". A `turned` table has a row for
+    each heading; the first heading says what the columns are called.
     """
     shown = list(rows)
     values = {heading: [_value(column, row) for row in shown] for heading, column in columns.items()}
-    kept = [heading for heading in columns if heading not in optional or any(values[heading])]
+    kept = {heading: some for heading, some in values.items() if heading not in optional or any(some)}
     forms = {heading: column[1] if isinstance(column, tuple) else ".2f" for heading, column in columns.items()}
-    cells = ([cell(values[one][place], forms[one]) for one in kept] for place in range(len(shown)))
-    return table(title, kept, cells, left=left)
+    cells = {heading: [cell(value, forms[heading]) for value in some] for heading, some in kept.items()}
+    if turned:
+        (corner, names), *others = cells.items()
+        return table(title, (corner, *map(str, names)), ((plain(one), *some) for one, some in others), called=called)
+    return table(title, list(cells), zip(*cells.values(), strict=True), left=left, called=called)
 
 
 def _value(column: Column, row: object) -> object:
-    if callable(column):
-        return column(row)
-    return attrgetter(column if isinstance(column, str) else column[0])(row)
+    value = column[0] if isinstance(column, tuple) else column
+    return attrgetter(value)(row) if isinstance(value, str) else value(row)
 
 
 def counted(n: int, what: str) -> str:

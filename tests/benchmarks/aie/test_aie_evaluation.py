@@ -4,8 +4,9 @@ import pytest
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import BadInput, Refused, TimedOut
+from polyclinic.evaluations.aie.declaration import aie
 from polyclinic.evaluations.aie.distractors import with_questions
-from polyclinic.evaluations.aie.evaluation import TURNS, aie
+from polyclinic.evaluations.aie.evaluation import TURNS
 from polyclinic.events import End
 from polyclinic.generation.draw import generate
 from polyclinic.judging.pairs import CRITERIA
