@@ -21,7 +21,7 @@ from polyclinic.cases.pictures import CasePictures
 from polyclinic.errors import AccessLost, PolyclinicError, RunStopped, StoppedEarly, UnknownModel, UserError, WrongKey
 from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
-from polyclinic.evaluations.people import read_people, with_agreement
+from polyclinic.evaluations.people import read_people, with_people
 from polyclinic.evaluations.protocol import ByProtocol, WhoPlays, followed, held_by
 from polyclinic.judging.model_judging import UntilStopped
 from polyclinic.judging.verdicts import Known, PersonsVerdict
@@ -415,7 +415,7 @@ async def evaluate(
         output = output.beside({"temperatures": by.temperatures, "departures": by.departures}, by.show)
         output = replace(output, departures=by.departures)
     if plan.people:
-        output = with_agreement(output, plan.people, seed=config.seed)
+        output = with_people(output, plan.people, seed=config.seed)
     if trust is not None and not (output.n and output.failed >= output.n):
         note(trust.line)
         output = output.with_trust(trust)

@@ -375,7 +375,7 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
         if not options.verdicts:
             return output
         turns = {(turn.case, row.doctor, str(turn.turn)): None for row in result.doctors for turn in row.rounds}
-        return with_people(output, read_people(options.verdicts, {"rounds": turns}), "rounds", seed=setup.seed)
+        return with_people(output, read_people(options.verdicts, {"rounds": turns}), form="rounds", seed=setup.seed)
 
     return Plan(
         prepare=prepare, visits=options, doctors=doctors, models=[options.judge], cases=cases, doing="consulting",
