@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace as replace_fields
 from rich.console import Console
 
-from polyclinic.errors import BadInput
 from polyclinic.evaluations.aie.people import ViewByPeople
 from polyclinic.judging.pairs import CRITERIA, Judgements, View
 from polyclinic.judging.people import (
@@ -26,7 +24,7 @@ from polyclinic.judging.people import (
     figures,
     marks_by_item,
 )
-from polyclinic.judging.verdicts import Known, PersonsVerdict, forms, read_verdicts
+from polyclinic.judging.verdicts import PersonsVerdict, forms
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output
 from polyclinic.statistics.agreement import Agreement
@@ -34,15 +32,6 @@ from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import Column, cell, few_comparisons, table, table_of
-
-
-def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
-    """Reads verdicts of these forms on these items, and raises BadInput for all others."""
-    said = read_verdicts(paths or (), known=known)
-    if (other := next((one.form for one in said if one.form not in known), None)) is not None:
-        (path, *_) = paths or ()
-        raise BadInput(f"there are verdicts of the form {other!r}; here it is {' or '.join(known)}", path=path)
-    return said
 
 
 def with_people(output: Output, said: Sequence[PersonsVerdict], *, seed: int, form: str = "") -> Output:
