@@ -33,28 +33,13 @@ async def convert(
     file: Annotated[str, options.CASE_FILE],
     /,
     *,
-    to: Annotated[
-        Literal["agentclinic", "fhir", "polyclinic"],
-        Parameter(
-            name="--format",
-            help="The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own.",
-        ),
-    ] = "polyclinic",
-    out: Annotated[options.NewFile, Parameter(help="File for the cases, one a line.")],
-    persona: Annotated[
-        Manner | Literal["mixed"] | None,
-        Parameter(
-            metavar="MANNER", help="Persona for each case, by its manner; mixed: all manners; parent: a child's."
-        ),
-    ] = None,
-    writer: Annotated[
-        str,
-        options.MIND,
-        Parameter(help="Writer of the personas: templates, or a model such as direct/NAME."),
-    ] = TEMPLATES,
+    to: Annotated[Literal["agentclinic", "fhir", "polyclinic"], Parameter(name="--format")] = "polyclinic",
+    out: options.NewFile,
+    persona: Annotated[Manner | Literal["mixed"] | None, Parameter(metavar="MANNER")] = None,
+    writer: Annotated[str, options.MIND] = TEMPLATES,
     layout: options.LayoutOption = None,
     strict: options.StrictSetting = False,
-    seed: Annotated[options.Seed, Parameter(help="Random seed of personas from templates.")] = 0,
+    seed: options.Seed = 0,
     force: options.Force = False,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
@@ -62,7 +47,14 @@ async def convert(
     batch_api: options.BatchApi = False,
     reuse: options.Reuse = None,
 ) -> None:
-    """Writes the cases, and prints what the layout cannot hold and which cases got no persona."""
+    """Writes the cases, and prints what the layout cannot hold and which cases got no persona.
+
+    Args:
+        to: The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own.
+        out: File for the cases, one a line.
+        persona: Persona for each case, by its manner; mixed: all manners; parent: a child's.
+        writer: Writer of the personas: templates, or a model such as direct/NAME.
+    """
     options.check_new(out, force=force)
     kept = options.BesideFile(out=out, reuse=reuse)
     if writer != TEMPLATES and model_of(writer) is None:

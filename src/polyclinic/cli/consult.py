@@ -79,14 +79,7 @@ def _line(screen: Console, head: str, told: str) -> None:
 
 
 async def consult(
-    case: Annotated[
-        str,
-        Parameter(
-            metavar="FILE#ID",
-            help="FILE, or FILE#ID for one case of it. 'shipped' and 'shipped-zh' are the cases that come with "
-            "polyclinic.",
-        ),
-    ],
+    case: Annotated[str, Parameter(metavar="FILE#ID")],
     /,
     *,
     layout: options.Layout = None,
@@ -95,9 +88,9 @@ async def consult(
     patient: options.Patient = "rules",
     examiner: options.Examiner = "rules",
     max_turns: options.MaxTurns = MAX_TURNS,
-    one_step: Annotated[bool, Parameter(help="Show the doctor the whole record, without a dialogue.")] = False,
-    seed: Annotated[options.Seed, Parameter(help="Random seed; the same seed gives the same trace.")] = 0,
-    out: Annotated[Path | None, options.A_FILE, Parameter(help="File for the trace, as JSON lines.")] = None,
+    one_step: bool = False,
+    seed: options.Seed = 0,
+    out: Annotated[Path | None, options.A_FILE] = None,
     json: options.Json = False,
     team: options.TeamOptions = options.TEAM,
     max_failures: options.MaxFailures = 5.0,
@@ -108,7 +101,13 @@ async def consult(
     reuse: options.Reuse = None,
     session: options.Session = None,
 ) -> None:
-    """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
+    """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may.
+
+    Args:
+        case: FILE, or FILE#ID for one case of it. 'shipped' and 'shipped-zh' are the cases that come with polyclinic.
+        one_step: Show the doctor the whole record, without a dialogue.
+        out: File for the trace, as JSON lines.
+    """
     path, case_id = split_case(case)
     one = case_id is not None
     if out is not None:

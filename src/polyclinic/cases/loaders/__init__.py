@@ -177,7 +177,8 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
     if name is None:
         keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
         more = ", ..." if len(record) > _SHOWN else ""
-        problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with cases.layout: "
+        problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout "
+        problem += "(--set cases.layout=NAME of commands that ask models): "
         raise element.bad(
             problem + ", ".join((*LAYOUTS, *plugins.offered("layouts"), "a field map FILE.toml", "FILE.py:NAME"))
         )
