@@ -191,7 +191,7 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
 
 def _traced(folder: Path) -> Path:
     folder.mkdir()
-    call("consult", "--case", "shipped#p1-00001", "--doctor", "rules", "--out", folder / "trace.jsonl", "--json")
+    call("consult", "shipped#p1-00001", "--doctor", "rules", "--out", folder / "trace.jsonl", "--json")
     return folder
 
 

@@ -319,7 +319,7 @@ def test_a_memory_is_for_visits_in_its_language(run, complaint, evolved, tmp_pat
     mind = tmp_path / "mind.py"
     mind.write_text("def doctor(ask, role):\n    return ['x']\n")
     before = ("--doctor", f"{mind}:doctor", "--memory", evolved[0])
-    assert "is in 'en', and the visit in 'zh'" in complaint("consult", "--case", "shipped-zh#p1-00001", *before)
+    assert "is in 'en', and the visit in 'zh'" in complaint("consult", "shipped-zh#p1-00001", *before)
     asked = ("--cases", "shipped-zh", "--limit", 1, *before)  # said once, before anybody is met
     for evaluation in ("aie", "mvme"):
         said = complaint("eval", evaluation, *asked)

@@ -317,7 +317,7 @@ class Evaluation(Generic[Options, S]):
 
     Attributes:
         name: the command is `eval NAME`, and so is the kind of its results.
-        help: what the command does, in a line.
+        help: what the command does, in a line; of ours `declared` has it.
         options: a frozen dataclass; each field is an option.
         plan: returns what a run with these options is going to do; a UserError for what cannot be done.
         paper: the settings of the paper's protocol, None if it follows none.
@@ -326,9 +326,9 @@ class Evaluation(Generic[Options, S]):
     """
 
     name: str
-    help: str
     options: type[Options]
     plan: Callable[[Options, Setup[S]], Plan]
+    help: str = ""
     paper: type[S] | None = None
     acted_on: type | None = None
     at: str = ""
@@ -384,7 +384,7 @@ async def evaluate(
         PlayFailure: more failed than allowed; the results were written and shown.
     """
     run = Run(config)
-    plan, setup, by = _planned(evaluation, options, run, acted_on)
+    plan, setup, by = planned(evaluation, options, run, acted_on)
     where = _where(plan, options, config)
     run.check_place()
     with nullcontext() if where is None else run.keeping_answers():
@@ -435,14 +435,14 @@ class EvaluationItems(Generic[Options]):
     @asynccontextmanager
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the players, and yields what computes an item."""
-        plan, setup, _ = _planned(self.evaluation, self.options, Run(self.config, worker=side), self.acted_on)
+        plan, setup, _ = planned(self.evaluation, self.options, Run(self.config, worker=side), self.acted_on)
         async with _open(plan, self.options, setup) as (opened, _trust):
             with side.uncounted():  # what is asked beforehand the command has asked, and counted
                 work = await plan.prepare(opened)
             yield lambda item, _: work.compute(item)
 
 
-def _planned(
+def planned(
     evaluation: Evaluation[Options, Any], options: Options, run: Run, acted_on: Any
 ) -> tuple[Plan, Setup[Any], ByProtocol[AskedModels] | None]:
     """Returns what is going to be done, and how it follows the protocol of a paper."""

@@ -166,8 +166,8 @@ def table(
     return made
 
 
-Column = str | tuple[str, str] | Callable[[Any], object]
-"""What a column shows of a row: an attribute, by its path; a path and a format of numbers; or a function of the row."""
+Column = str | Callable[[Any], object] | tuple[str | Callable[[Any], object], str]
+"""What a column shows of a row: an attribute, by its path, or a function of the row; and the format of its numbers."""
 
 
 def cell(value: Any, form: str = ".2f") -> RenderableType:
@@ -216,9 +216,8 @@ def table_of(
 
 
 def _value(column: Column, row: object) -> object:
-    if callable(column):
-        return column(row)
-    return attrgetter(column if isinstance(column, str) else column[0])(row)
+    value = column[0] if isinstance(column, tuple) else column
+    return attrgetter(value)(row) if isinstance(value, str) else value(row)
 
 
 def counted(n: int, what: str) -> str:

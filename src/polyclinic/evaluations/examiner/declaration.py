@@ -334,8 +334,6 @@ def _check(result: ExaminerResult) -> None:
 
 EXAMINER: Evaluation[ExaminerOptions, Settings] = Evaluation(
     name="examiner",
-    help="How an examiner reads recorded requests: does it give every recorded result that was ordered, and "
-    "nothing else?",
     options=ExaminerOptions,
     plan=plan,
 )

@@ -385,8 +385,6 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
 
 RELIABILITY: Evaluation[ReliabilityOptions, Settings] = Evaluation(
     name="reliability",
-    help="AI Hospital's reliability: are patient and examiner relevant, true to the record, and robust against "
-    "fishing?",
     options=ReliabilityOptions,
     plan=plan,
 )
