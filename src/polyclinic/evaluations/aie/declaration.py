@@ -20,7 +20,7 @@ from polyclinic.evaluations.aie.tables import aie_output
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
 from polyclinic.evaluations.protocol import staging_of
 from polyclinic.judging.pairs import CRITERIA
-from polyclinic.judging.verdicts import Known, in_order
+from polyclinic.judging.verdicts import Known
 from polyclinic.metrics.conversation import choose_metrics
 from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
@@ -76,7 +76,7 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
 
     def judged() -> Known:
         """Returns what people can have judged: every two doctors on every case."""
-        pairs = {in_order((case.id, *two)): None for case in read for two in combinations(options.doctor, 2)}
+        pairs = {(case.id, *sorted(two)): None for case in read for two in combinations(options.doctor, 2)}
         return {f"pairs {view}": pairs for view in CRITERIA}
 
     people = setup.verdicts(options.verdicts, judged)
