@@ -130,6 +130,7 @@ class Practice:
 
     def put(self, kind: str, id: str, content: object) -> None:
         """Keeps a document in place of the one of its kind and id."""
+        self.hold()
         with self._lock:
             connection = self._open()
             try:

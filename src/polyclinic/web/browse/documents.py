@@ -19,7 +19,7 @@ Figures come from `polyclinic.results`. A message that recurs in many calls, as 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -40,7 +40,7 @@ from polyclinic.sqlite_file import read_errors
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, Holdings
 from polyclinic.web.browse.recordings import RecordingFile, RunVisits, recording_file, run_visits, utterances
-from polyclinic.web.refused import NotFound
+from polyclinic.web.refused import NotFound, without_folders
 
 PAGE = 200  # items, records or episodes on a page
 _MOST_SETS = 12  # sets that are compared at once
@@ -69,7 +69,7 @@ class Documents:
             one = [self.library.holding(rest[0])] if rest else []
             return getattr(self, f"_{kind}")(*one, *map(int, rest[1:]))
         except BadInput as error:
-            raise _without_place(error) from None
+            raise UserError(without_folders(error)) from None
 
     def every_key(self) -> Iterator[str]:
         """Yields the key of every document."""
@@ -83,7 +83,7 @@ class Documents:
                     yield from (f"items/{id}/{page}" for page in range(_pages(rows)))
                     yield from (f"item/{id}/{n}" for n in range(rows))
                 if one.holds == "journal":
-                    total, _ = _episodes(one.path, 0, 0)
+                    total, _ = _episodes(one, 0, 0)
                     yield from (f"calls/{id}/{page}" for page in range(_pages(total)))
                     yield from (f"call/{id}/{n}" for n in range(total))
                 for place, file in enumerate(_files(one)):
@@ -122,12 +122,13 @@ class Documents:
         return _comparison((one,))
 
     def _together(self) -> Any:
-        found = []
+        found, sets = [], set[str]()
         for one in self.library.look().values():
             with suppress(UserError):
-                found += [one] if _has_results(one) and _results(one).rows else []
+                if _has_results(one) and (rows := _results(one).rows):
+                    found.append(one)
+                    sets |= {row.set for row in rows}
         there = tuple(found)
-        sets = {row.set for one in there for row in _results(one).rows}
         pairs = _comparison(there) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
         return {"of": [_listed(one) for one in there], **_table(there), "compared": pairs}
 
@@ -156,7 +157,7 @@ class Documents:
         if n >= len(rows):
             raise NotFound("there is no such item")
         row = rows[n]
-        same = [place for place in _same_item(one)[row.set, row.item][:PAGE] if place != n]
+        same = [m for m, other in enumerate(rows) if (other.set, other.item) == (row.set, row.item) and m != n]
         shown = ("model", "method", "seed", "values")
         return {
             "n": n,
@@ -165,7 +166,7 @@ class Documents:
             "record": _place(one, row.at),
             # Episodes of journals are called after the entrant and the item.
             "replies": self._replies({f"{who} {row.item}" for who in (row.method, row.model) if who}),
-            "same": [{"n": place, **{name: getattr(rows[place], name) for name in shown}} for place in same],
+            "same": [{"n": place, **{name: getattr(rows[place], name) for name in shown}} for place in same[:PAGE]],
         }
 
     def _replies(self, names: Collection[str], folder: Path | None = None) -> list[dict[str, Any]]:
@@ -175,7 +176,7 @@ class Documents:
         for one in self.library.known().values():
             if one.holds == "journal" and folder in (None, one.path.parent, one.path.parent.parent):
                 with suppress(BadInput):
-                    for row in _episodes(one.path, 0, _EPISODES)[1]:
+                    for row in _episodes(one, 0, _EPISODES)[1]:
                         if row["episode"] in names or row["episode"].startswith(below):
                             found.append({"id": one.id, "n": row["n"], "episode": row["episode"]})
         return found
@@ -198,11 +199,14 @@ class Documents:
         return found | {"replies": self._replies(file.asked(line), one.path)} if isinstance(file, RunVisits) else found
 
     def _calls(self, one: Holding, page: int) -> Any:
-        total, rows = _episodes(_journal(one), page * PAGE, PAGE)
+        total, rows = _episodes(one, page * PAGE, PAGE)
         return {"total": total, "rows": rows}
 
     def _call(self, one: Holding, n: int) -> Any:
-        return _calls_of(_journal(one), n)
+        _, found = _episodes(one, n, 1)
+        if not found:
+            raise NotFound("there is no such episode")
+        return found[0] | _calls_of(one.path, found[0]["run"], found[0]["episode"])
 
 
 T = TypeVar("T")
@@ -214,11 +218,6 @@ def _pages(n: int) -> int:
 
 def _of_page(things: Sequence[T], page: int) -> Sequence[T]:
     return things[page * PAGE : (page + 1) * PAGE]
-
-
-def _without_place(error: BadInput) -> UserError:
-    """Returns the error of a file without the folder where it is on this machine."""
-    return UserError(str(error).replace(str(error.path), Path(str(error.path)).name) if error.path else str(error))
 
 
 def _named(one: Holding) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def _listed(one: Holding) -> dict[str, Any]:
             case "recording":
                 told |= {"kind": one.files[0].kind}
     except UserError as error:
-        told["problem"] = str(_without_place(error)) if isinstance(error, BadInput) else str(error)
+        told["problem"] = without_folders(error)
     return told
 
 
@@ -275,12 +274,6 @@ _EPISODES = 20_000  # that are searched for a name
 _CALLS = 2_000  # of an episode that are shown
 
 
-def _journal(one: Holding) -> Path:
-    if one.holds != "journal":
-        raise NotFound("that is not a journal")
-    return one.path
-
-
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     with (
@@ -290,24 +283,21 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield journal
 
 
-def _episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]]:
+def _episodes(one: Holding, begin: int, most: int) -> tuple[int, list[dict[str, Any]]]:
     """Returns the number of a journal's episodes, and some of them: run, name and number of calls."""
-    with _reading(path) as journal:
+    if one.holds != "journal":
+        raise NotFound("that is not a journal")
+    with _reading(one.path) as journal:
         total = journal.execute("SELECT count(*) FROM (SELECT DISTINCT run, episode FROM calls)").fetchone()[0]
         rows = journal.execute(
             "SELECT run, episode, count(*) FROM calls GROUP BY run, episode ORDER BY run, episode LIMIT ? OFFSET ?",
-            (n, begin),
+            (most, begin),
         ).fetchall()
-    return total, [
-        {"n": n, "run": run, "episode": episode, "calls": calls} for n, (run, episode, calls) in enumerate(rows, begin)
-    ]
+    names = ("n", "run", "episode", "calls")
+    return total, [dict(zip(names, (n, *row), strict=True)) for n, row in enumerate(rows, begin)]
 
 
-def _calls_of(path: Path, number: int) -> dict[str, Any]:
-    _, found = _episodes(path, number, 1)
-    if not found:
-        raise NotFound("there is no such episode")
-    run, episode = found[0]["run"], found[0]["episode"]
+def _calls_of(path: Path, run: str, episode: str) -> dict[str, Any]:
     with _reading(path) as journal:
         rows = journal.execute(
             "SELECT purpose, reply, request, k FROM calls WHERE run = ? AND episode = ?"
@@ -328,7 +318,7 @@ def _calls_of(path: Path, number: int) -> dict[str, Any]:
             stored = {"problem": f"damaged: {error}"}
         asked = {"asked": prompts[request]._asdict()} if request in prompts else {}
         replies.append({"purpose": purpose, "request": request.hex(), "k": k, **stored, **asked})
-    return {**found[0], "replies": replies, "messages": messages}
+    return {"replies": replies, "messages": messages}
 
 
 _LONGEST_SETTING = 500  # letters of a setting that is shown; a whole hospital would be too long
@@ -348,15 +338,6 @@ def _results(one: Holding) -> RunResults:
     return read_results(one.path)[0]
 
 
-@lru_cache(maxsize=16)
-def _same_item(one: Holding) -> dict[tuple[str, str], list[int]]:
-    """Returns the places of all rows of an item, by its set and itself."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for place, row in enumerate(_results(one).rows):
-        found.setdefault((row.set, row.item), []).append(place)
-    return found
-
-
 def _record_of(found: RunResults) -> dict[str, Any]:
     """Returns the record of a run, without anything secret."""
     told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
@@ -366,25 +347,19 @@ def _record_of(found: RunResults) -> dict[str, Any]:
     return told
 
 
-def _with_rows(holdings: Iterable[Holding]) -> list[RunResults]:
-    return [found for found in map(_results, holdings) if found.rows]
-
-
-def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
-    units = {one.name: msgspec.to_builtins(one) for held in holdings for one in _results(held).record.measures}
-    return {"table": _joined(holdings), "measures": units}
-
-
 @lru_cache(maxsize=64)
-def _joined(holdings: tuple[Holding, ...]) -> Any:
-    found = _with_rows(holdings)
-    return msgspec.to_builtins(join(found)) if found else {"rows": [], "measures": [], "notes": []}
+def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
+    found = [_results(one) for one in holdings]
+    rows = [one for one in found if one.rows]
+    table = msgspec.to_builtins(join(rows)) if rows else {"rows": [], "measures": [], "notes": []}
+    measures = {measure.name: msgspec.to_builtins(measure) for one in found for measure in one.record.measures}
+    return {"table": table, "measures": measures}
 
 
 @lru_cache(maxsize=64)
 def _comparison(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     """Returns the comparison of every two entrants, or why there is none."""
-    found = _with_rows(holdings)
+    found = [results for results in map(_results, holdings) if results.rows]
     try:
         return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
     except UserError as error:

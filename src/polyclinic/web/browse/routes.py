@@ -17,7 +17,7 @@ def browse(serving: Serving) -> Sequence[BaseRoute]:
     documents = Documents(serving.holdings)
 
     def visit(asked: dict[str, str]) -> Any:
-        return {"key": documents.visit_of(serving.shelf.folder(asked.get("run", "")), asked.get("visit", ""))}
+        return {"key": documents.visit_of(serving.run(asked.get("run", "")), asked.get("visit", ""))}
 
     return [
         get("/of/{key:path}", documents, threaded=True),

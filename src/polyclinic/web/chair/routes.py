@@ -22,8 +22,8 @@ from polyclinic.web.chair.shift import nursing
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
-from polyclinic.web.refused import NotFound, NotNow, RequestRefused
-from polyclinic.web.replies import download, get, post, without_folders
+from polyclinic.web.refused import NotFound, NotNow, RequestRefused, without_folders
+from polyclinic.web.replies import download, get, post
 from polyclinic.web.serving import Serving
 
 _LISTED = 50
