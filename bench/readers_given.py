@@ -29,7 +29,7 @@ _REMEMBERED = {
 
 
 _CHECKED = in_command("cases", "check", "{}")
-_TRACE = made_by("consult", "--case", "shipped#p1-00001", "--doctor", "rules", "--out", "{}", "--json")
+_TRACE = made_by("consult", "shipped#p1-00001", "--doctor", "rules", "--out", "{}", "--json")
 _CASES = made_by("cases", "generate", "--n", 2, "--out", "{}")
 _DIALOGUE = {"patient_id": 1, "dialog_history": [{"role": "Doctor", "content": "#Symptoms: cough\n#Diagnosis: gout"}]}
 _JUDGED = {"patient_id": 1, "doctor_diagnosis": {"diagnosis": "gout"}, "reference_diagnosis": {"diagnosis": "gout"}}

@@ -135,7 +135,7 @@ async def test_every_two_are_compared_case_by_case(knowledge, cases):
     entrants.append(Entrant("again", (minds(knowledge, doctor("Gout")),)))
     came = await evaluated(knowledge, cases, entrants, judge)
     assert len(came.comparisons) == 3 * len(Aspect)
-    by_pair = {(c.first, c.second, c.aspect): c for c in came.comparisons}
+    by_pair = {(c.first, c.second, c.measure): c for c in came.comparisons}
     away = by_pair["Gout", "Sepsis", Aspect.DIAGNOSIS]
     assert (away.difference.mean, away.difference.n) == (-2.0, N)
     same = by_pair["Gout", "again", Aspect.DIAGNOSIS]

@@ -262,7 +262,7 @@ async def test_a_patient_s_command_without_its_sign_is_no_turn(case, knowledge):
 def played(run, tmp_path, case, *lines):
     kept = [{"seat": f"human {case.partition('#')[2]}", "line": line} for line in lines]
     write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in kept))
-    return run("consult", "--case", case, "--doctor", "human", "--set", f"run.session={tmp_path / 's.jsonl'}").stdout
+    return run("consult", case, "--doctor", "human", "--set", f"run.session={tmp_path / 's.jsonl'}").stdout
 
 
 @pytest.mark.slow
@@ -299,17 +299,16 @@ def test_the_end_of_a_chinese_visit_is_chinese(run, tmp_path):
 
 @pytest.mark.slow
 def test_at_the_terminal(run, tmp_path, monkeypatch):
-    problem = run("consult", "--case", "shipped#p1-00001", "--set", "run.session=s", code=2).stderr
+    problem = run("consult", "shipped#p1-00001", "--set", "run.session=s", code=2).stderr
     assert "run.session keeps what a person types" in problem
     assert "one process" in run("run", "--doctor", "human", "--on", "local:2", code=2).stderr
     # The stdin of a test is empty: nobody is there.
-    done = run("consult", "--case", "shipped#p1-00001", "--doctor", "human", code=1)
+    done = run("consult", "shipped#p1-00001", "--doctor", "human", code=1)
     assert "nobody answers at the terminal any more" in done.stderr
     lines = [{"seat": "human p1-00001", "line": line} for line in ["/order chest x-ray", "/done", *REPORT]]
     write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     words = (
         "consult",
-        "--case",
         "shipped#p1-00001",
         "--doctor",
         "human",

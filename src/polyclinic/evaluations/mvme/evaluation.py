@@ -41,7 +41,8 @@ from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTally, CallTotal, SharedAnswers
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import ALONE, Seat
-from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, paired_difference, share
+from polyclinic.statistics.comparison import Compared, compare_values, of_means
+from polyclinic.statistics.uncertainty import Estimate, estimate, share
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
 from polyclinic.visits.team import TeamVisit, confer, joining, team_name
@@ -136,14 +137,10 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     calls: dict[str, CallTotal] = {}
 
 
-class Versus(msgspec.Struct, frozen=True, kw_only=True):
+class Versus(Compared, frozen=True, kw_only=True, rename={"measure": "aspect"}):
     """The first entrant's grades less the second's in one aspect, on the cases on which both have a grade."""
 
-    first: str
-    second: str
-    aspect: Aspect
-    difference: Difference
-    p_holm: float | None = None
+    measure: str
 
 
 class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -335,7 +332,7 @@ def mvme(
             names_by_rules={} if read is None else read.by_rules,
         )
 
-    return Plays(items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True)
+    return Plays(items=cases, play=play, score=score, summarise=summarise)
 
 
 async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step: bool) -> Judgement | None:
@@ -352,17 +349,16 @@ async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step:
 
 
 def _compared(entrants: Sequence[EntrantResult], seed: int) -> tuple[Versus, ...]:
-    found = []
-    for first, second in combinations(entrants, 2):
-        theirs = {judgement.case: judgement.grades for judgement in second.judgements}
-        for aspect in Aspect:
-            graded = [(one.grades.get(aspect), theirs.get(one.case, {}).get(aspect)) for one in first.judgements]
-            both = [(float(a), float(b)) for a, b in graded if a is not None and b is not None]
-            if both:
-                difference = paired_difference([a for a, _ in both], [b for _, b in both], seed=seed)
-                found.append(Versus(first=first.name, second=second.name, aspect=aspect, difference=difference))
-    corrected = holm([one.difference.p for one in found])
-    return tuple(msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
+    grades = {
+        str(aspect): {
+            one.name: {j.case: float(grade) for j in one.judgements if (grade := j.grades.get(aspect)) is not None}
+            for one in entrants
+        }
+        for aspect in Aspect
+    }
+    pairs = combinations((one.name for one in entrants), 2)
+    compared = compare_values(Versus, grades, pairs, lambda _: of_means(seed))
+    return tuple(one for one in compared if one.difference.n)
 
 
 def _rounds(visits: Sequence[TeamVisit]) -> Rounds:

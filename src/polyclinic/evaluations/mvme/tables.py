@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from polyclinic.evaluations.against import show_differences
+from polyclinic.evaluations.measuring import show_compared
 from polyclinic.evaluations.mvme.evaluation import EntrantResult, MvmeResult, TablePart
 from polyclinic.judging.failure_reasons import FailureReason
 from polyclinic.judging.people import MeansByPeople
@@ -20,7 +20,7 @@ from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output, first_failure, output_of_visits
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import mean_and_error, table, table_of
+from polyclinic.terminal.tables import Column, mean_and_error, table, table_of
 from polyclinic.visits.team import TeamVisit
 from polyclinic.visits.visit import Visit
 
@@ -130,10 +130,13 @@ def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByP
     _show_reasons(screen, result.entrants)
     _show_rounds(screen, result.entrants)
     tied = {(one.first, one.second, one.aspect): number(one.percent, ".0f", " %") for one in result.ties}
-    pairs = [(one.first, one.second, one.aspect) for one in result.comparisons]
-    compared = zip(pairs, result.comparisons, strict=True)
-    rows = [((*pair, tied.get(pair, NOTHING)), one.difference, one.p_holm) for pair, one in compared]
-    show_differences(screen, "On the cases of both", ("", "less", "aspect", "same grade"), rows)
+    columns: dict[str, Column] = {
+        "": "first",
+        "less": "second",
+        "aspect": "measure",
+        "same grade": lambda one: tied.get((one.first, one.second, one.measure)),
+    }
+    show_compared(screen, "On the cases of both", result.comparisons, columns)
 
 
 def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:

@@ -373,5 +373,6 @@ def _learning(folder: Path) -> dict[str, Any]:
     n = sum(one.get("n", 0) for one in told.get("by_disease", {}).values())
     for point in told.get("curve", ()):
         point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
-    settings = decoded(folder / LEARNING, dict[str, Any], "settings")
+    begun = decoded(folder / LEARNING, dict[str, Any], "settings")
+    settings = begun.get("configuration", begun)
     return {"learning": without_secrets(told), "tests": n, "settings": without_secrets(settings)}

@@ -100,20 +100,15 @@ class RunCourse:
         self._seq = happening.seq + 1
 
     def _point(self, t: int) -> tuple[Any, ...]:
-        world = self._world
-        world.advance(t)
-        waiting, counted = [0, 0, 0], dict.fromkeys(Doing, 0)
+        world, waiting = self._world, [0, 0, 0]
+        there = world.census(t)
         for person in world.people.values():
-            doing = person.doing(t)
-            if doing is Doing.WAITING:
+            if person.doing(t) is Doing.WAITING:
                 waiting[2 if person.acuity is None else _PLACES[person.acuity]] += 1
-            elif doing is not Doing.WALKING or person.home not in (person.path[0], person.path[-1]):
-                counted[doing] += 1
-        served = counted[Doing.SERVED] + counted[Doing.CONSULTED]
-        walking = counted[Doing.WALKING] + counted[Doing.THERE]
         names = ("diagnosed", "diagnosed_right", "recovered", "better", "worse", "died")
         counts = [world.counts.get(name, 0) for name in names]
-        return (t, waiting, served, counted[Doing.LYING], walking, [*self._calls], [*self._waited], *counts)
+        counted = there["served"], there["lying"], there["other"]
+        return (t, waiting, *counted, [*self._calls], [*self._waited], *counts)
 
 
 _PLACES = {acuity: place for place, acuity in enumerate(Acuity)}
