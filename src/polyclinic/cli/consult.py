@@ -19,7 +19,7 @@ from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures
 from polyclinic.events import Failed, Order, Role
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import names_of
 from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.players.human.desk import Desk
@@ -236,7 +236,7 @@ async def _show_end(
         return
     from polyclinic.evaluations.visit_score import Scorer  # noqa: PLC0415 - only where a person plays
 
-    scorer, hints = Scorer(knowledge, Names(knowledge)), desk.hints(f"{HUMAN} {case.id}")
+    scorer, hints = Scorer(knowledge, names_of(knowledge)), desk.hints(f"{HUMAN} {case.id}")
     score = await scorer.score(case, visit, minds, doctor=HUMAN, hints=hints, conversation=False)
     show_end(screen, visit, knowledge, expected=score.expected)
     _show_score(screen, score, language_of(visit))

@@ -23,7 +23,7 @@ from polyclinic.errors import UnknownMind, UserError, meant
 from polyclinic.events import Role
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import Names, names_of
 from polyclinic.language.language import Language
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.journal import Answers, Journal
@@ -145,7 +145,7 @@ class Minds:
         self.names = {role: name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
         self._knowledge, self._reader = knowledge, _reader_of(knowledge)
-        self.examination_names: Names = _names_of(knowledge)
+        self.examination_names: Names = names_of(knowledge)
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
 
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
@@ -362,10 +362,6 @@ def _own(make: Callable[[int], Answer], name: str) -> _Maker:
 def check_mind(role: Role, name: str) -> None:
     """Checks that a mind that needs no model can play a role, and that its file can be read."""
     _maker(role, name, {})
-
-
-# What all minds of one knowledge look up takes a moment to make, and never changes.
-_names_of = functools.lru_cache(maxsize=4)(Names)
 
 
 @functools.lru_cache(maxsize=64)
