@@ -27,7 +27,8 @@ from polyclinic.lazy import collect_seldom
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.testing.endpoint import Endpoint, EndpointProcess
 
 LATENCY, SLOWER, SLOTS = 0.4, 4.0, 24

@@ -29,7 +29,8 @@ from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.language.language import Language
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of

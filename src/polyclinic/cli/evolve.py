@@ -53,7 +53,8 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of

@@ -32,7 +32,8 @@ from polyclinic.memory.memory import (
 )
 from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, has_read, open_reading
 from polyclinic.models.embeddings import BATCH
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 from polyclinic.run.options import (

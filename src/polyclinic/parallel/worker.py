@@ -25,7 +25,7 @@ from polyclinic.models.limits import Share
 from polyclinic.models.model import Usage
 from polyclinic.models.pipeline import Call
 from polyclinic.models.prompts import PromptRow
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.messages import (
     HEAD,
     Answered,

@@ -20,7 +20,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.journal import KeptAnswers
-from polyclinic.models.session import Address, ModelSettings
+from polyclinic.models.settings import Address, ModelSettings
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.retrieval.retriever import LibraryOptions
