@@ -52,7 +52,7 @@ from polyclinic.run.options import (
 )
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of, check_place, memory_folder
-from polyclinic.storage.memory import check_not_there, pointers_to
+from polyclinic.storage.memory import POINTER, READING, check_not_there
 from polyclinic.storage.server import is_store
 from polyclinic.tasks import run_numbered
 from polyclinic.terminal.figures import ShownFigure, number
@@ -304,7 +304,7 @@ async def build(
 
 def _link(sources: Sequence[str], out: Path) -> None:
     """Makes a folder that says in which store a memory is."""
-    from polyclinic.storage.memory import POINTER, point, pointers_there  # noqa: PLC0415 - for those who share a store
+    from polyclinic.storage.memory import point, pointers_there  # noqa: PLC0415 - for those who share a store
 
     store, sign, name = sources[0].rpartition("#")
     if len(sources) > 1 or not sign or not name:
@@ -417,7 +417,7 @@ def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path | str) -> N
             raise BadInput("was read with another embedder than the first", path=path)
     new, common = merged([one.entries for one in held]) if len(held) > 1 else (held[0].entries, 0)
     read = [passage for one in held for passage in one.read]
-    pointers = pointers_to(patients=about is not None, read=read_about is not None)
+    pointers = [one for one, made in ((POINTER, about), (READING, read_about)) if made is not None]
     if is_store(str(out)):
         address, _, name = str(out).partition("#")
         check_not_there(address, name)
