@@ -79,7 +79,7 @@ class Asks:
     @asynccontextmanager
     async def open(self, side):
         ledger = side.ledger(self.settings)
-        async with Journal(side.keeper, run="test") as journal:
+        async with Journal(side, run="test") as journal:
             session = Session(OpenModels({"fake": Fake(self.asked)}), journal, ledger)
 
             async def compute(item, _side):

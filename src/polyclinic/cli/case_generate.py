@@ -75,7 +75,7 @@ class RecordWriting:
     @asynccontextmanager
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the model, and yields the function that writes the history of a patient."""
-        journal = journal_of(side.keeper, run=self.run)
+        journal = journal_of(side, run=self.run)
         ledger = side.ledger(self.settings)
         async with open_models(
             [self.writer], self.settings, ledger=ledger, journal=journal, seed=self.seed, share=side.share

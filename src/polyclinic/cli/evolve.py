@@ -333,7 +333,7 @@ class PracticeTask:
     async def _practise(self, seed: int, side: WorkerSide) -> tuple[Evolution, bytes]:
         configuration = msgspec.structs.replace(self.configuration, seed=seed)
         run = configuration.shared_as if self.is_stored else _RUN
-        journal = journal_of(side.keeper, run=run) if _asked(configuration) else None
+        journal = journal_of(side, run=run) if _asked(configuration) else None
         with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
             folder, patients = Path(scratch), patients_of(configuration, strict=False)
             place, ledger = PracticePlace(folder, configuration, patients, NOWHERE), side.ledger(self.models)

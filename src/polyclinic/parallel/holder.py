@@ -20,6 +20,7 @@ class Holder:
 
     def __init__(self, journal: Journal | None, ledger: Ledger) -> None:
         self._journal, self._ledger = journal, ledger
+        self.admit, self.release = ledger.admit, ledger.release
         self._stored: dict[Key, asyncio.Task[bytes | None] | None] = {}
         self._counted: set[int] = set()
 
@@ -50,14 +51,6 @@ class Holder:
         self._held.reread()
         found = await self._held.look_up([key])
         return None if found is None else found[1]
-
-    async def admit(self) -> None:
-        """Waits until the budget admits a further question; `BudgetSpent` where it admits none."""
-        await self._ledger.admit()
-
-    def release(self) -> None:
-        """Takes note that a question which was admitted has been answered."""
-        self._ledger.release()
 
     def spend(self, usage: Usage | None, attempts: int, failed: bool) -> None:
         """Holds what an answer cost against the budget."""
