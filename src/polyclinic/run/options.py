@@ -132,6 +132,9 @@ BatchApi = Annotated[
     setting("models"),
 ]
 
+Invoked = Annotated[Invocation, Parameter(parse=False)]
+"""The command itself, with the values of its options."""
+
 On = Annotated[
     str | None,
     Parameter(
@@ -319,7 +322,7 @@ class KeptOptions:
         ),
     ] = None
     reuse: Reuse = None
-    invocation: Annotated[Invocation, Parameter(parse=False)] = NOT_INVOKED
+    invocation: Invoked = NOT_INVOKED
     shared_answers: Annotated[KeptAnswers | None, Parameter(parse=False)] = None
 
     def __post_init__(self) -> None:
