@@ -58,10 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from polyclinic.models.model import Usage
+from typing import Any
 
 
 def meant(came: str, there: Iterable[str]) -> str:
@@ -192,14 +189,14 @@ class CallFailure(PlayFailure):
 
     Args:
         text: what the model said.
-        usage: what its answers cost, None where that is unknown.
+        usage: what its answers cost (a `polyclinic.models.model.Usage`), None where that is unknown.
         attempts: requests that were made, retries and repairs included.
 
     Attributes:
         replayed: it comes from a journal, and costs nothing now.
     """
 
-    def __init__(self, problem: str, *, text: str = "", usage: Usage | None = None, attempts: int = 1) -> None:
+    def __init__(self, problem: str, *, text: str = "", usage: Any = None, attempts: int = 1) -> None:
         self.problem, self.text, self.usage, self.attempts = problem, text, usage, attempts
         self.replayed = False
         super().__init__(problem)
