@@ -44,12 +44,12 @@ ASKED: dict[str, tuple[_Words, ...]] = {
     ),
     "evolve": (("--train", "{train}", "--test", "{test}", "--doctor", "direct/d", "--out", "{out}"),),
     "consult": (
-        ("--case", "{cases}", *_ROLES, "--set", "run.max-failures=100"),
-        ("--case", "{cases}", "--doctors", "direct/d", "direct/d2", "--set", "run.max-failures=100"),
+        ("{cases}", *_ROLES, "--set", "run.max-failures=100"),
+        ("{cases}", "--doctors", "direct/d", "direct/d2", "--set", "run.max-failures=100"),
     ),
     "ask": (
-        ("--case", "{cases}#p1-00001", "--patient", "direct/p", "Since when?", "What is the diagnosis?"),
-        ("--case", "{cases}#p1-00001", "--examiner", "direct/e", "chest X-ray"),
+        ("{cases}#p1-00001", "--patient", "direct/p", "Since when?", "What is the diagnosis?"),
+        ("{cases}#p1-00001", "--examiner", "direct/e", "chest X-ray"),
     ),
     # The options of its question name the diagnosis, and what looks like it.
     "eval aie": (

@@ -26,7 +26,6 @@ KEY = "sk-canary-5up3r53cr3t0123456789"
 
 _SECONDS = 5  # that a command may take, as one that serves takes for ever
 _VALUES = {
-    "--case": "shipped#p1-00001",
     "--cases": "shipped",
     "--questions": "shipped",
     "--model": "direct/m",

@@ -110,7 +110,7 @@ def _others(folder: Path, url: str) -> list[Scene]:
     plan, done = folder / "plan.toml", folder / "done"
     plan.write_text(_PLAN, encoding="utf-8")
     printed("run", "--residents", "100", "--days", "1", "--seed", "5", "--out", str(done))
-    one, model = ("--case", "shipped#p1-00001"), ("--base-url", url)
+    one, model = ("shipped#p1-00001",), ("--base-url", url)
     aie = ("eval", "aie", "--cases", "shipped", "--doctor", "direct/d")
     said = ["Do you have a fever?"] * 40
     commands = {

@@ -109,7 +109,7 @@ def texts(seed: int, n: int) -> list[Tried]:
                     ("cases", "show", path, "--truth"),
                     ("cases", "show", path, "--truth"),
                     ("cases", "check", path),
-                    ("consult", "--case", path, "--doctor", "rules", "--out", out),
+                    ("consult", path, "--doctor", "rules", "--out", out),
                     ("replay", out),
                 ):
                     _, printed, errors = call(*words)

@@ -77,7 +77,7 @@ def _plan(folder: Path) -> Words:
 
 GIVEN: dict[str, Callable[[Path], Words]] = {
     "evolve": _evolve,
-    "ask": lambda _: ("--case", _CASE, "--patient", _MODEL, "Since when?"),
+    "ask": lambda _: (_CASE, "--patient", _MODEL, "Since when?"),
     "cases patient-test": lambda at: ("--cases", "shipped", "--limit", 1, "--writer", _MODEL, "--out", at / "out"),
     "cases convert": lambda at: (_one_case(at), "--persona", "plain", "--writer", _MODEL, "--out", at / "out"),
     "corpus add": lambda at: (

@@ -3,7 +3,6 @@
 from bench.readers import (
     ReaderTried,
     in_command,
-    kept,
     labelled,
     made_by,
     meetings,
@@ -30,7 +29,7 @@ _REMEMBERED = {
 
 
 _CHECKED = in_command("cases", "check", "{}")
-_TRACE = made_by("consult", "--case", "shipped#p1-00001", "--doctor", "rules", "--out", "{}", "--json")
+_TRACE = made_by("consult", "shipped#p1-00001", "--doctor", "rules", "--out", "{}", "--json")
 _CASES = made_by("cases", "generate", "--n", 2, "--out", "{}")
 _DIALOGUE = {"patient_id": 1, "dialog_history": [{"role": "Doctor", "content": "#Symptoms: cough\n#Diagnosis: gout"}]}
 _JUDGED = {"patient_id": 1, "doctor_diagnosis": {"diagnosis": "gout"}, "reference_diagnosis": {"diagnosis": "gout"}}
@@ -257,10 +256,10 @@ READERS = (
     ),
     ReaderTried(
         "what was typed",
-        ("players/human/moves.py",),
+        ("players/human/desk.py",),
         "k.jsonl",
         records({"seat": "doctor", "line": "x"}),
-        kept("players.human.desk", "TypedLine"),
+        read("players.human.desk", "read_session"),
     ),
     ReaderTried(
         "what an earlier version of the pages kept",

@@ -113,7 +113,7 @@ def talks_on(body):
 def prefixes() -> bool:
     good = []
     for what, words in (
-        ("consultations", ("consult", "--case", "shipped")),
+        ("consultations", ("consult", "shipped")),
         ("AIE", ("eval", "aie", "--cases", "shipped")),
     ):
         calls, share = asyncio.run(_sent(words))

@@ -12,7 +12,7 @@ from api import reference
 from polyclinic.cases.case import case_schema
 from polyclinic.cli.commands import APP
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.knowledge.knowledge import LINKED, Knowledge, linked_knowledge, read_knowledge
 from polyclinic.yaml_files import COMPILED, compile_shipped
 
 DOCS = Path(__file__).parent
@@ -80,6 +80,9 @@ def main() -> None:
         COMPILED: compile_shipped().decode(),
     }
     stale = [name for name, text in made.items() if not _holds(DOCS / name, text)]
+    linked = linked_knowledge()
+    if not LINKED.is_file() or LINKED.read_bytes() != linked:
+        stale.append(LINKED)
     if "--check" in sys.argv:
         # How help is laid out is for cyclopts to say, and differs between its versions.
         stale = [name for name in stale if name != "command-line.md"]
@@ -87,8 +90,8 @@ def main() -> None:
             sys.exit(f"stale: {', '.join(map(str, stale))}; run: make docs")
         return
     for name in stale:
-        (DOCS / name).write_text(made[name], "utf-8")
-    print(f"{len(made)} files made, {len(stale)} of them new")  # noqa: T201
+        (DOCS / name).write_bytes(linked if name == LINKED else made[name].encode())
+    print(f"{len(made) + 1} files made, {len(stale)} of them new")  # noqa: T201
 
 
 def _holds(path: Path, text: str) -> bool:

@@ -43,7 +43,7 @@ def four_commands(url, method, doctor):
     )
     return {
         "medqa": exam,
-        "consult": ("consult", "--case", "shipped#p1-00001", "--doctor", doctor),
+        "consult": ("consult", "shipped#p1-00001", "--doctor", doctor),
         "aie": ("eval", "aie", "--cases", "cases.jsonl", "--doctor", doctor),
         "run": ("run", "--residents", "60", "--days", "1", "--doctor", doctor),
     }
@@ -145,7 +145,7 @@ def test_the_staff_of_the_page_serves(run, tmp_path):
     town = run("run", "--residents", 60, "--days", 2, *staff, "--json", cwd=tmp_path).stdout
     assert (json.loads(town)["failed"], json.loads(town)["minds"]["nurse"]) == (0, "staff.py:nurse")
     team = ["--doctors", "doctor.py:doctor", "rules", "--director", "director.py:director"]
-    said = json.loads(run("consult", "--case", "shipped#p1-00001", *team, "--json", cwd=tmp_path).stdout)
+    said = json.loads(run("consult", "shipped#p1-00001", *team, "--json", cwd=tmp_path).stdout)
     assert (said["end"], said["report"]["diagnoses"][0]["name"]) == ("consensus", "Influenza A")
 
 

@@ -9,8 +9,8 @@ import pytest
 from polyclinic import Minds, consult, read_cases, read_knowledge, see
 from polyclinic.cases import Case, Diagnosis, History, Presentation, Record, Truth
 from polyclinic.errors import MissingExtra, UserError
+from polyclinic.evaluations.aie.declaration import aie
 from polyclinic.evaluations.aie.distractors import with_questions
-from polyclinic.evaluations.aie.evaluation import aie
 from polyclinic.evaluations.exams import run_methods
 from polyclinic.frames import cell, cell_text, flat, html_table, to_frame
 from polyclinic.hospital import Configuration, Setup, read_hospital

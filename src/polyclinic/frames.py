@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
@@ -29,6 +31,15 @@ def cell(value: Any) -> Any:
     """Returns what may stand in a cell of a CSV file: a text that a spreadsheet would run gets a `'` before it."""
     runs = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value.strip())
     return f"'{value}" if runs else value
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Returns rows as CSV; what a row lacks is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(cell, columns))
+    writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
+    return out.getvalue()
 
 
 def cell_text(written: str) -> str:

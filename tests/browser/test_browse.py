@@ -19,7 +19,7 @@ def kept(tmp_path_factory):
     table, trace = folder / "table", folder / "table" / "rules.jsonl"
     table.mkdir()
     for arguments in (
-        ["consult", "--case", "shipped#p1-00001", "--out", str(trace)],
+        ["consult", "shipped#p1-00001", "--out", str(trace)],
         ["eval", "tor", "--cases", "inpatients", "--limit", "1", "--doctor", "rules", "--out", str(folder / "tor")],
     ):
         subprocess.run([sys.executable, "-m", "polyclinic", *arguments], check=True, capture_output=True)

@@ -16,7 +16,7 @@ def judged(pages_of, tmp_path_factory):
     folder = tmp_path_factory.mktemp("judging")
     for name, turns in (("long", "6"), ("short", "2")):
         trace = folder / f"{name}.jsonl"
-        command = [sys.executable, "-m", "polyclinic", "consult", "--case", "shipped#p1-00001", "--max-turns", turns]
+        command = [sys.executable, "-m", "polyclinic", "consult", "shipped#p1-00001", "--max-turns", turns]
         subprocess.run([*command, "--out", str(trace)], check=True, capture_output=True)
         # Changed on purpose, and so without the sum that tells of damage.
         text = re.sub(r',"sum":"[0-9a-f]+"', "", trace.read_text("utf-8"), count=1)

@@ -1,14 +1,15 @@
 """Agent Hospital's protocol in a run, a practice and on its exam: what it sets, and what it refuses."""
 
+import dataclasses
+
 import pytest
 
 from polyclinic.cli.as_agent_hospital import PaperTown, check_practice, say_practice, town_of
+from polyclinic.cli.evolve_options import PracticeOptions
 from polyclinic.errors import UserError
 
 NOTHING = PaperTown(None, None, "", "")
 MODELS = {"doctor": "direct/d", "patient": "direct/p", "nurse": "direct/n"}
-PRACTICE = {"doctor": "direct/d", "embedder": "direct/e"}
-GIVEN = {"batch": 1, "test_every": 100, "feedback": "truth", "k": None, "k_records": None, "k_experience": 3}
 
 
 def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
@@ -30,22 +31,25 @@ def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
 
 
 def test_a_practice(capsys):
-    rules = check_practice("paper", given=GIVEN, **PRACTICE)
+    paper = PracticeOptions(
+        train="t", test="t", doctor="direct/d", embedder="direct/e", k_experience=3, protocol="paper"
+    )
+    rules = check_practice(paper)
     say_practice(rules, train=10_000, test=500)
     assert "patients: 10,000" not in capsys.readouterr().err
     say_practice(rules, train=100, test=50)
     assert "here 100 to practise on and 50 of the test" in capsys.readouterr().err
-    check_practice("ours", doctor="recall", embedder="case-words", given={"batch": 7})
+    check_practice(PracticeOptions(train="t", test="t", batch=7))
     for more, told in (
         ({"doctor": "recall"}, "a model for the doctor"),
         ({"embedder": "case-words"}, "text-embedding-ada-002 .*--embedder is case-words"),
-        ({"given": {"batch": 8}}, "has 1 for batch .*practice.batch is 8"),
-        ({"given": {"test_every": 50}}, "practice.test-every is 50"),
-        ({"given": {"k_records": 2}}, "has 3 for k records .*memory.k-records is 2"),
-        ({"given": {"feedback": "outcome"}}, "practice.feedback is outcome"),
+        ({"batch": 8}, "has 1 for batch .*practice.batch is 8"),
+        ({"test_every": 50}, "practice.test-every is 50"),
+        ({"k_records": 2}, "has 3 for k records .*memory.k-records is 2"),
+        ({"feedback": "outcome"}, "practice.feedback is outcome"),
     ):
         with pytest.raises(UserError, match=told):
-            check_practice("paper", **(PRACTICE | {"given": GIVEN} | more))
+            check_practice(dataclasses.replace(paper, **more))
 
 
 def test_the_commands_take_it(complaint, tmp_path):

@@ -19,7 +19,7 @@ from polyclinic.cli.config import keys_of
 from polyclinic.testing import endpoint as serves
 
 AT_ONCE = 2
-CASE = ("--case", "shipped#p1-00001")
+CASE = ("shipped#p1-00001",)
 CASES = ("--cases", "shipped", "--limit", "2")
 RECORDS = ("--cases", "inpatients", "--limit", "5")
 QUESTIONS = ("exam.jsonl", "--model", "direct/a", "--method", "zero_shot", "chain_of_thought")

@@ -66,7 +66,7 @@ def test_without_a_command_there_is_help_and_exit_code_2(run, words):
 
 
 def test_one_visit_as_json(run):
-    document = json.loads(run("consult", "--case", "shipped#p1-00001", "--json").stdout)
+    document = json.loads(run("consult", "shipped#p1-00001", "--json").stdout)
     assert set(document) == {"case", "end", "turns", "report", "truth", "trace", "told_as_normal"}
     assert set(document["report"]) == {"symptoms", "examinations", "diagnoses", "rationale", "treatment"}
     assert document["case"] == "p1-00001"
@@ -77,7 +77,7 @@ def test_one_visit_as_json(run):
 
 
 def test_one_visit_for_people(run, tmp_path):
-    shown = run("consult", "--case", "shipped#p1-00001", "--out", tmp_path / "trace.jsonl")
+    shown = run("consult", "shipped#p1-00001", "--out", tmp_path / "trace.jsonl")
     for word in ("Patient:", "Doctor:", "Diagnosis", "Truth", "Treatment"):
         assert word in shown.stdout
     again = run("replay", tmp_path / "trace.jsonl")
@@ -88,9 +88,9 @@ def test_one_visit_for_people(run, tmp_path):
 def test_every_case_of_a_file(run, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text("".join(SHIPPED["shipped"].read_text("utf-8").splitlines(keepends=True)[:3]))
-    document = json.loads(run("consult", "--case", file, "--json").stdout)
+    document = json.loads(run("consult", file, "--json").stdout)
     assert [visit["case"] for visit in document] == ["p1-00001", "p1-00002", "p1-00003"]
-    shown = run("consult", "--case", file, "--out", tmp_path / "trace").stdout
+    shown = run("consult", file, "--out", tmp_path / "trace").stdout
     assert "3 visits:" in shown
     assert len(Trace.read(tmp_path / "trace")) == 3
 
@@ -102,7 +102,7 @@ def test_same_seed_same_trace_byte_for_byte(run, process, tmp_path):
     told = run("cases", "generate", "--n", 1, "--diseases", "gout", "--out", tmp_path / "one.jsonl").stderr
     assert told.startswith("1 case, drawn from 1 disease: ")
     for start, name in ((process, "one"), (run, "two")):
-        start("consult", "--case", tmp_path / "cases.jsonl", "--seed", 5, "--json", "--out", tmp_path / name)
+        start("consult", tmp_path / "cases.jsonl", "--seed", 5, "--json", "--out", tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -122,14 +122,14 @@ def test_ids_may_be_left_out_by_a_layout_without_them(run, tmp_path):
         }
     }
     file.write_text(lines(osce, osce))
-    document = json.loads(run("consult", "--case", f"{file}#2", "--json").stdout)
+    document = json.loads(run("consult", f"{file}#2", "--json").stdout)
     assert document["case"] == "2"
     assert document["truth"]["diagnoses"] == [{"name": "Gout"}]
     assert document["report"]["diagnoses"] == []
 
 
 def test_one_step(run, tmp_path):
-    document = json.loads(run("consult", "--case", "shipped#p1-00002", "--one-step", "--json").stdout)
+    document = json.loads(run("consult", "shipped#p1-00002", "--one-step", "--json").stdout)
     assert document["turns"] == 0
     assert [e["event"] for e in document["trace"]] == ["opened", "reported", "ended", "revealed"]
 
@@ -138,12 +138,10 @@ def test_a_scripted_doctor(run, tmp_path):
     script = tmp_path / "doctor.json"
     report = {part: [] for part in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}
     script.write_text(json.dumps([{"say": "Goodbye.", "conclude": True}, report]))
-    document = json.loads(
-        run("consult", "--case", "shipped#p1-00001", "--doctor", f"scripted:{script}", "--json").stdout
-    )
+    document = json.loads(run("consult", "shipped#p1-00001", "--doctor", f"scripted:{script}", "--json").stdout)
     assert (document["end"], document["turns"]) == ("concluded", 1)
     script.write_text("[]")
-    done = run("consult", "--case", "shipped#p1-00001", "--doctor", f"scripted:{script}", "--json", code=1)
+    done = run("consult", "shipped#p1-00001", "--doctor", f"scripted:{script}", "--json", code=1)
     document = json.loads(done.stdout)
     assert (document["end"], document["report"]) == ("failed", None)
     assert "the visit failed" in done.stderr and "ScriptError" in done.stderr
@@ -180,7 +178,7 @@ BAD = {
 def test_bad_files_get_one_clear_line_and_nothing_is_written(complaint, tmp_path, name, says):
     file = tmp_path / "cases.jsonl"
     file.write_bytes(BAD[name])
-    text = complaint("consult", "--case", file, "--set", "cases.strict=true", "--out", tmp_path / "trace", "--json")
+    text = complaint("consult", file, "--set", "cases.strict=true", "--out", tmp_path / "trace", "--json")
     for word in says:
         assert word in text
     assert [p.name for p in tmp_path.iterdir()] == ["cases.jsonl"]
@@ -188,7 +186,7 @@ def test_bad_files_get_one_clear_line_and_nothing_is_written(complaint, tmp_path
 
 @pytest.mark.slow
 def test_a_process_ends_with_the_exit_code_and_one_line(process, complaint):
-    assert process("consult", "--case", "none", code=2).stderr == complaint("consult", "--case", "none")
+    assert process("consult", "none", code=2).stderr == complaint("consult", "none")
     assert json.loads(process("cases", "check", "--schema").stdout) == json.loads(msgspec.json.encode(case_schema()))
 
 
@@ -196,40 +194,39 @@ def test_a_process_ends_with_the_exit_code_and_one_line(process, complaint):
 def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text(lines(CASE))
-    assert "no such file" in complaint("consult", "--case", tmp_path / "none.jsonl")
-    assert "directory" in complaint("consult", "--case", tmp_path)
-    assert "looks like polyclinic" in complaint("consult", "--case", file, "--set", "cases.layout=agentclinic")
-    assert "no layout is called 'word'" in complaint("consult", "--case", file, "--set", "cases.layout=word")
-    assert "the nearest are a" in complaint("consult", "--case", f"{file}#b")
-    assert "rules, scripted:FILE" in complaint("consult", "--case", file, "--doctor", "oracle")
-    assert "allowed: rules" in complaint("consult", "--case", file, "--examiner", "oracle")
-    assert "scripted:FILE" in complaint("consult", "--case", file, "--patient", "scripted")
-    assert "file that is read" in complaint("consult", "--case", file, "--out", file)
-    assert "no folder" in complaint("consult", "--case", file, "--out", tmp_path / "no" / "trace")
-    assert "--max-turns 0; allowed: 1 or more" in complaint("consult", "--case", file, "--max-turns", "0")
-    assert "--case is missing" in complaint("consult")
+    assert "no such file" in complaint("consult", tmp_path / "none.jsonl")
+    assert "directory" in complaint("consult", tmp_path)
+    assert "looks like polyclinic" in complaint("consult", file, "--set", "cases.layout=agentclinic")
+    assert "no layout is called 'word'" in complaint("consult", file, "--set", "cases.layout=word")
+    assert "the nearest are a" in complaint("consult", f"{file}#b")
+    assert "rules, scripted:FILE" in complaint("consult", file, "--doctor", "oracle")
+    assert "allowed: rules" in complaint("consult", file, "--examiner", "oracle")
+    assert "scripted:FILE" in complaint("consult", file, "--patient", "scripted")
+    assert "file that is read" in complaint("consult", file, "--out", file)
+    assert "no folder" in complaint("consult", file, "--out", tmp_path / "no" / "trace")
+    assert "--max-turns 0; allowed: 1 or more" in complaint("consult", file, "--max-turns", "0")
+    assert "CASE is missing" in complaint("consult")
     for typed, says in {
-        ("--case",): "--case needs a value",
-        ("--case", file, "--doctors"): "--doctors needs a value",
-        ("--case", file, "--doctors", "--json"): "--doctors needs a value",
-        ("--case", file, "--set", "team.order=circle"): "team.order circle; allowed: parallel, sequential",
-        ("--case", file, "--seed", "x"): "--seed x; allowed: a whole number",
-        ("--case", file, "--seed", "1", "--seed", "2"): "--seed is given more than once",
-        ("--case", file, "--set", "run.max-failures=101"): "run.max-failures 101; allowed: 0 to 100",
-        ("--case", file, "--set", "run.max-failures=nan"): "run.max-failures nan; allowed: 0 to 100",
-        ("--case", file, "--temperature", "3"): "--temperature 3; allowed: 0 to 2",
-        ("--case", file, "--max-turn", "3"): "no option --max-turn (did you mean --max-turns?); see",
-        ("--case", file, "what", "else"): "nothing takes 'what', 'else'; see 'polyclinic consult --help'",
+        ("--case", file): "--case is gone; use consult CASE",
+        (file, "--doctors"): "--doctors needs a value",
+        (file, "--doctors", "--json"): "--doctors needs a value",
+        (file, "--set", "team.order=circle"): "team.order circle; allowed: parallel, sequential",
+        (file, "--seed", "x"): "--seed x; allowed: a whole number",
+        (file, "--seed", "1", "--seed", "2"): "--seed is given more than once",
+        (file, "--set", "run.max-failures=101"): "run.max-failures 101; allowed: 0 to 100",
+        (file, "--set", "run.max-failures=nan"): "run.max-failures nan; allowed: 0 to 100",
+        (file, "--temperature", "3"): "--temperature 3; allowed: 0 to 2",
+        (file, "--max-turn", "3"): "no option --max-turn (did you mean --max-turns?); see",
+        (file, "what", "else"): "nothing takes 'what', 'else'; see 'polyclinic consult --help'",
     }.items():
         assert says in complaint("consult", *typed)
-    assert "no option --cas (did you mean --case?); see" in complaint("consult", "--cas", "shipped")
+    assert "no option --doctr (did you mean --doctor?); see" in complaint("consult", "shipped", "--doctr", "x")
     assert "no option --quux; see" in complaint("consult", "--quux=3")
-    assert "--case is missing; see" in complaint("consult")
     assert "no command 'consutl' (did you mean consult?); there are demo, run, evolve, consult, replay" in complaint(
         "consutl"
     )
-    assert "no option --days; see 'polyclinic consult --help'" in complaint("consult", "--case", file, "--days=3")
-    assert "an id behind" in complaint("consult", "--case", f"{file}#")
+    assert "no option --days; see 'polyclinic consult --help'" in complaint("consult", file, "--days=3")
+    assert "an id behind" in complaint("consult", f"{file}#")
     assert "no disease or department 'dragons'" in complaint("cases", "generate", "--diseases", "dragons", "--out", "x")
     assert "allowed: en, zh" in complaint("cases", "generate", "--language", "fr", "--out", tmp_path / "x")
     assert "the file exists" in complaint("cases", "generate", "--out", file)
@@ -240,7 +237,7 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
 def test_what_a_case_says_is_text_and_no_markup(run, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text(lines({**CASE, "record": {"presentation": {"complaint": "[bold red]cough[/] \x1b[31mred\x1b[0m"}}}))
-    shown = run("consult", "--case", f"{file}#a").stdout + run("cases", "show", file).stdout
+    shown = run("consult", f"{file}#a").stdout + run("cases", "show", file).stdout
     assert "\x1b" not in shown
     assert "[bold red]" in shown
 

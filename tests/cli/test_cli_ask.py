@@ -14,7 +14,7 @@ CASE = "shipped#p1-00001"
 
 
 def asked(run, *words, **options) -> list[dict]:
-    return json.loads(run("ask", "--case", CASE, *words, "--json", **options).stdout)
+    return json.loads(run("ask", CASE, *words, "--json", **options).stdout)
 
 
 def test_each_question_has_its_answer_and_its_state(run):
@@ -31,7 +31,7 @@ def test_the_visits_own_patient_answers(run, tmp_path):
     questions = ["Do you have a fever?", "Do you have a cough?", "Please do a chest X-ray."]
     report = {key: [] for key in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}
     script.write_text(json.dumps([*questions, {"say": "Goodbye.", "conclude": True}, report]))
-    trace = json.loads(run("consult", "--case", CASE, "--doctor", f"scripted:{script}", "--json").stdout)["trace"]
+    trace = json.loads(run("consult", CASE, "--doctor", f"scripted:{script}", "--json").stdout)["trace"]
     said = [(e["text"], e["state"]) for e in trace if e["event"] == "said" and e["who"] == "patient" and e["turn"]]
     assert [(one["answer"], one["state"]) for one in asked(run, *questions)] == said
 
@@ -60,19 +60,19 @@ def test_an_order_brings_findings_and_names_what_is_not_recorded(run):
 
 
 def test_what_people_read(run):
-    shown = run("ask", "--case", CASE, "Do you have a fever?", "Please do a chest X-ray.")
+    shown = run("ask", CASE, "Do you have a fever?", "Please do a chest X-ray.")
     who = json.loads(shipped_path("shipped").read_text(encoding="utf-8").splitlines()[0])["record"]["presentation"]
     about = f"{say_age(who['age'], 'en')}, {who['sex']}"
     for text in ("Case p1-00001", about, "  1 You: Do you have a fever?", "Patient to the examiner: "):
         assert text in shown.stdout
     assert "A-A-A, effective inquiry" in shown.stdout
-    assert f"polyclinic ask --case {CASE} --examiner" in shown.stderr
-    shown = run("ask", "--case", CASE, "--examiner", "rules", "Chest X-ray")
+    assert f"polyclinic ask {CASE} --examiner" in shown.stderr
+    shown = run("ask", CASE, "--examiner", "rules", "Chest X-ray")
     assert "Examiner: chest X-ray" in shown.stdout and shown.stderr == ""
 
 
 def test_another_layout_and_language(run, tmp_path):
-    chinese = json.loads(run("ask", "--case", "shipped-zh#p1-00001", "您发烧吗？", "--json").stdout)
+    chinese = json.loads(run("ask", "shipped-zh#p1-00001", "您发烧吗？", "--json").stdout)
     assert chinese[0]["state"] in {"A-A-A", "A-A-B"}
     osce = {
         "OSCE_Examination": {
@@ -84,7 +84,6 @@ def test_another_layout_and_language(run, tmp_path):
     (tmp_path / "osce.jsonl").write_text(json.dumps(osce) + "\n")
     words = (
         "ask",
-        "--case",
         tmp_path / "osce.jsonl",
         "--set",
         "cases.layout=agentclinic",
@@ -100,36 +99,36 @@ def test_another_layout_and_language(run, tmp_path):
 def test_who_has_left_is_asked_nothing_more(run, tmp_path):
     script = tmp_path / "patient.json"
     script.write_text(json.dumps(["I cough.", {"say": "Goodbye.", "leave": True}]))
-    done = run("ask", "--case", CASE, "One?", "Two?", "--patient", f"scripted:{script}", "--json", code=1)
+    done = run("ask", CASE, "One?", "Two?", "--patient", f"scripted:{script}", "--json", code=1)
     assert [one["answer"] for one in json.loads(done.stdout)] == ["Goodbye."]
     assert "the patient left after question 1 of 2" in done.stderr
-    assert run("ask", "--case", CASE, "One?", "--patient", f"scripted:{script}").stdout.endswith("patient leaves.\n")
+    assert run("ask", CASE, "One?", "--patient", f"scripted:{script}").stdout.endswith("patient leaves.\n")
 
 
 def test_what_was_answered_before_a_failure_is_printed(run, tmp_path):
     script = tmp_path / "patient.json"
     script.write_text(json.dumps(["I cough.", "Yes."]))
-    done = run("ask", "--case", CASE, "One?", "Two?", "--patient", f"scripted:{script}", "--json", code=1)
+    done = run("ask", CASE, "One?", "Two?", "--patient", f"scripted:{script}", "--json", code=1)
     assert [one["answer"] for one in json.loads(done.stdout)] == ["Yes."]
     assert "ScriptError" in done.stderr
 
 
 def test_bad_input_is_one_line(complaint):
-    assert "no case has the id 'p9'" in complaint("ask", "--case", "shipped#p9", "Fever?")
-    assert "question 2 of 2 is empty" in complaint("ask", "--case", CASE, "Fever?", "  ")
-    both = complaint("ask", "--case", CASE, "--patient", "rules", "--examiner", "rules", "Fever?")
+    assert "no case has the id 'p9'" in complaint("ask", "shipped#p9", "Fever?")
+    assert "question 2 of 2 is empty" in complaint("ask", CASE, "Fever?", "  ")
+    both = complaint("ask", CASE, "--patient", "rules", "--examiner", "rules", "Fever?")
     assert "--patient rules and --examiner rules; one of the two" in both
-    assert "QUESTION is missing" in complaint("ask", "--case", CASE)
-    assert "--case is missing" in complaint("ask", "Fever?")
-    assert "name one, FILE#ID, such as shipped#p1-00001" in complaint("ask", "--case", "shipped", "Fever?")
-    assert "'oracle' can play the examiner" in complaint("ask", "--case", CASE, "--examiner", "oracle", "X-ray")
+    assert "QUESTION is missing" in complaint("ask", CASE)
+    assert "CASE is missing" in complaint("ask")
+    assert "name one, FILE#ID, such as shipped#p1-00001" in complaint("ask", "shipped", "Fever?")
+    assert "'oracle' can play the examiner" in complaint("ask", CASE, "--examiner", "oracle", "X-ray")
 
 
 @pytest.mark.slow
 def test_at_a_terminal_questions_are_typed():
     child, terminal = pty.fork()
     if child == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "polyclinic", "ask", "--case", CASE])
+        os.execv(sys.executable, [sys.executable, "-m", "polyclinic", "ask", CASE])
     shown, sent = b"", 0
     try:
         while True:
@@ -143,16 +142,16 @@ def test_at_a_terminal_questions_are_typed():
 
 
 def test_a_negative_seed_is_refused(run):
-    assert "0 or more" in run("ask", "--case", CASE, "--seed", "-1", "Fever?", code=2).stderr
+    assert "0 or more" in run("ask", CASE, "--seed", "-1", "Fever?", code=2).stderr
 
 
 def test_the_nearest_case_is_that_in_another_case_of_letters(run):
-    stderr = run("ask", "--case", "shipped#P1-00033", "Fever?", code=2).stderr
+    stderr = run("ask", "shipped#P1-00033", "Fever?", code=2).stderr
     assert "the nearest are p1-00033," in stderr
     assert stderr.startswith("polyclinic: shipped: ")
 
 
 def test_a_chinese_answer_begins_beside_its_name(run):
-    shown = run("ask", "--case", "shipped-zh#p1-00001", "您什么时候开始不舒服的？" * 20).stdout
+    shown = run("ask", "shipped-zh#p1-00001", "您什么时候开始不舒服的？" * 20).stdout
     for who in ("You:", "Patient:"):
         assert all(line.strip() != who for line in shown.splitlines() if who in line)

@@ -51,7 +51,7 @@ def test_a_case_without_a_diagnosis_cannot_be_graded(complaint, tmp_path):
 def test_strict_stops(run, cases, tmp_path):
     for words in (
         ("eval", "mvme", "--cases", cases, "--doctor", "rules", "--set", "cases.strict=true"),
-        ("consult", "--case", cases, "--set", "cases.strict=true"),
+        ("consult", cases, "--set", "cases.strict=true"),
         ("cases", "convert", cases, "--format", "fhir", "--out", tmp_path / "out", "--set", "cases.strict=true"),
     ):
         assert "cases.jsonl, line 2: " in run(*words, code=2).stderr, words

@@ -51,8 +51,8 @@ def test_calls_and_tokens_of_an_exam_are_known_before_it(run, medqa, tmp_path, s
         "eval mvme --cases shipped --limit 1 --doctor direct/a --judge direct/j",
         "eval tor --cases inpatients --limit 1 --model direct/a",
         "eval reliability --cases shipped --limit 1 --patient direct/a --judge direct/j",
-        "consult --case shipped#p1-00001 --doctor direct/a --out trace.jsonl",
-        "ask --case shipped#p1-00001 how --patient direct/a",
+        "consult shipped#p1-00001 --doctor direct/a --out trace.jsonl",
+        "ask shipped#p1-00001 how --patient direct/a",
         "run --residents 20 --days 1 --visits 2 --doctor direct/a --out hospital",
     ],
 )
@@ -65,7 +65,7 @@ def test_every_command_that_asks_models_says_what_it_would_take(run, tmp_path, c
 def test_who_asks_nobody_pays_nothing(run, complaint):
     done = run("eval", "aie", "--cases", "shipped", "--limit", 1, "--doctor", "rules", "--dry-run")
     assert done.stdout.strip() == "No model is asked: it costs nothing."
-    told = complaint("consult", "--case", "shipped#p1-00001", "--doctor", "dirct/a", "--dry-run")
+    told = complaint("consult", "shipped#p1-00001", "--doctor", "dirct/a", "--dry-run")
     assert "no model 'dirct/a' (did you mean direct/a?); there are: direct/NAME" in told
 
 

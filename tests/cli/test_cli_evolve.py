@@ -122,7 +122,7 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
     train, test, new = files[:2], files[2:], ("--out", tmp_path / "new")
     for words, problem in (
         ((*files,), "say where with --out"),
-        ((*train, *new), "needs --train FILE and --test FILE"),
+        ((*train, *new), "--test is missing"),
         ((*train, "--test", train[1], *new), "shares 120 patients"),
         (("--train", "inpatients", *test, *new), "no severity; needed: mild"),
         (
@@ -130,7 +130,7 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
             "leave nothing to remember",
         ),
         ((*files, "--doctor", "rules", *new), "does not learn; allowed: recall"),
-        ((*files, "--out", evolved[0]), "was begun with practice.batch 20;"),
+        ((*files, "--out", evolved[0]), "was run with --batch 20, and is now with --batch 1; name another --out"),
         ((*files, "--resume", tmp_path), "--resume is gone; use the command that began the practice"),
         ((*files, *new, "--set", "practice.batch=0"), "1 or more"),
         ((*files, *new, "--set", "memory.embedder=no"), "no embedder 'no'; there are: case-words, wordllama"),
@@ -138,13 +138,12 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
             (*files, *new, "--set", "practice.feedback=outcome", "--set", "practice.experience-only=true"),
             "no experience",
         ),
-        ((*files, *HOW, "--out", evolved[0], "--set", "memory.embedder=wordllama"), "polyclinic memory build"),
-        ((*files, *HOW[2:], "--out", evolved[0], "--set", "practice.batch=3"), "was begun with practice.batch 20;"),
-        ((*files, *HOW, "--out", evolved[0], "--set", "memory.k=3"), "was begun without memory.k;"),
         (
-            (*files, *HOW, "--out", evolved[0], "--set", "practice.records-only=true"),
-            "was begun without practice.records-only;",
+            (*files, *HOW, "--out", evolved[0], "--set", "memory.embedder=wordllama"),
+            "was run with --embedder case-words",
         ),
+        ((*files, *HOW, "--out", evolved[0], "--set", "memory.k=3"), "was run without --k, and is now with --k 3"),
+        ((*files, *HOW, "--out", evolved[0], "--set", "practice.records-only=true"), "was run without --records-only"),
     ):
         assert problem in complaint("evolve", *words), words
     assert not (tmp_path / "new").exists()
@@ -181,13 +180,16 @@ def test_a_patient_with_none_of_the_eight_diseases_is_named(run, complaint, file
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.slow
-def test_a_practice_that_goes_on_tests_the_parts_as_it_was_told_to(run, files, tmp_path):
-    words = ("evolve", *files, "--set", "practice.batch=120", "--set", "practice.test-every=120")
-    words += ("--out", tmp_path / "a")
-    run(*words, "--ablations", "no")
-    said = json.loads(run(*words, "--json").stdout)
-    assert said["ablations"] is None
+def test_a_practice_is_estimated_and_nothing_is_written(run, files, tmp_path):
+    for name, n in (("train", 6), ("test", 2)):
+        some = files[1 if name == "train" else 3].read_text().splitlines(keepends=True)[:n]
+        (tmp_path / name).write_text("".join(some))
+    few = ("--train", tmp_path / "train", "--test", tmp_path / "test", "--out", tmp_path / "new", "--dry-run")
+    expected = json.loads(run("evolve", *few, "--doctor", "direct/a", "--json").stdout)
+    # Two tests, before and after, and the practice: three questions for each patient, and what mistakes cost.
+    assert expected["calls"] >= 3 * (2 + 6 + 2) and expected["tokens_in"] > 0
+    assert "No model is asked" in run("evolve", *few).stdout
+    assert not (tmp_path / "new").exists()
 
 
 def test_an_empty_file_of_patients_is_one_line(complaint, files, tmp_path):
@@ -279,12 +281,16 @@ def test_several_practices_differ_in_order_and_say_their_mean(run, complaint, fi
     assert came["final"] == {task: came["curve"][-1][task] for task in TASKS}
     assert "mean of 2 practices" in run(*several).stdout  # taken as they are
     assert (tmp_path / "two" / "report.html").read_text().count("<polygon") == len(TASKS)
+    run("report", tmp_path / "two")
+    assert (tmp_path / "two" / "results.html").is_file() and "<polygon" in (
+        tmp_path / "two" / "report.html"
+    ).read_text()
+    shown = run("memory", "show", tmp_path / "two")
+    assert "seed-1" in shown.stdout and f"polyclinic memory show {tmp_path / 'two' / 'seed-1'}" in shown.stderr
     shutil.rmtree(tmp_path / "two" / "seed-1")
     again = json.loads(run(*several, "--json").stdout)["runs"]
     assert [again[0], again[1] | {"wall_seconds": 0}] == [one, other | {"wall_seconds": 0}]
-    assert "was begun with practice.batch 60" in complaint(
-        "evolve", *files, "--set", "practice.batch=30", *several[-4:]
-    )
+    assert "was run with --batch 60" in complaint("evolve", *files, "--set", "practice.batch=30", *several[-4:])
     for wrong, told in {
         ("--replicas", "2"): "a practice is kept; say where with --out",
         ("--replicas", "2", "--on", "local:2"): "say where with --out",
@@ -313,7 +319,7 @@ def test_a_memory_is_for_visits_in_its_language(run, complaint, evolved, tmp_pat
     mind = tmp_path / "mind.py"
     mind.write_text("def doctor(ask, role):\n    return ['x']\n")
     before = ("--doctor", f"{mind}:doctor", "--memory", evolved[0])
-    assert "is in 'en', and the visit in 'zh'" in complaint("consult", "--case", "shipped-zh#p1-00001", *before)
+    assert "is in 'en', and the visit in 'zh'" in complaint("consult", "shipped-zh#p1-00001", *before)
     asked = ("--cases", "shipped-zh", "--limit", 1, *before)  # said once, before anybody is met
     for evaluation in ("aie", "mvme"):
         said = complaint("eval", evaluation, *asked)
@@ -370,29 +376,19 @@ def test_what_was_exported_is_imported_again(run, complaint, evolved, tmp_path):
 
 def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint, files, evolved, tmp_path):
     for option, value, said in (
-        (
-            "--set",
-            "practice.test-every=100",
-            "was begun with practice.test-every 60;",
-        ),  # what holds where nothing is said
-        (
-            "--base-url",
-            "http://127.0.0.1:1/v1",
-            "was begun without --base-url; leave --base-url out, or name another --out",
-        ),
-        ("--temperature", "0.5", "was begun without --temperature"),
+        ("--set", "practice.test-every=100", "was run with --test-every 60"),  # which holds if nothing is said
+        ("--temperature", "0.5", "was run without --temperature"),
     ):
         how = () if value.startswith("practice") else HOW[2:]
         assert said in complaint("evolve", *files, *HOW[:2], *how, "--out", evolved[0], option, value), option
     folder = tmp_path / "begun"
     shutil.copytree(evolved[0], folder)
     begun = json.loads((folder / "evolve.json").read_text())
-    assert {"polyclinic", "knowledge", "words", "--train", "--test"} == set(begun["made_of"])
-    for part, said in (
-        ("knowledge", "another version of knowledge"),
-        ("--train", "another version of --train"),
-        ("polyclinic", "polyclinic x"),
+    assert [one["option"] for one in begun["data"]] == ["train", "test"]
+    (other,) = begun["data"][:1]
+    for changed, said in (
+        ({"versions": begun["versions"] | {"knowledge": "x"}}, "another version of knowledge"),
+        ({"data": [other | {"sha256": "x"}]}, "train.jsonl has changed since this was run"),
     ):
-        changed = begun | {"made_of": begun["made_of"] | {part: "x"}}
-        (folder / "evolve.json").write_text(json.dumps(changed))
-        assert said in complaint("evolve", *files, *HOW, "--out", folder), part
+        (folder / "evolve.json").write_text(json.dumps(begun | changed))
+        assert said in complaint("evolve", *files, *HOW, "--out", folder), said

@@ -8,7 +8,7 @@ import pytest
 from polyclinic.terminal.figures import AT_LEAST
 
 KEY = "sk-proj-NOBODY-MAY-SEE-THIS-42"
-CASE = ("consult", "--case", "shipped#p1-00001")
+CASE = ("consult", "shipped#p1-00001")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_calls_tokens_and_cost_are_told(run, endpoint):
 
 @pytest.mark.slow
 def test_nothing_is_asked_twice(run, endpoint, tmp_path):
-    command = ("consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json")
+    command = ("consult", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json")
     before = endpoint.counters()["requests"]
     for name in ("one", "two"):
         run(*command, "--out", tmp_path / "trace")
@@ -58,7 +58,7 @@ def test_nothing_is_asked_twice(run, endpoint, tmp_path):
 
 @pytest.mark.slow
 def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_path):
-    command = ["consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json"]
+    command = ["consult", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json"]
     command += ["--out", tmp_path / "trace", "--concurrency", 4]
     stopped = run(*command, "--token-budget", 3000, code=1)
     done = len(json.loads(stopped.stdout)) if stopped.stdout else 0
@@ -76,7 +76,7 @@ def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_pa
 @pytest.mark.slow
 def test_too_many_failures_fail_the_run(run, serving):
     with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
-        command = ("consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", refusing.url, "--json")
+        command = ("consult", "shipped", "--doctor", "direct/a", "--base-url", refusing.url, "--json")
         done = run(*command, code=1)
         visits = json.loads(done.stdout)
         assert {visit["end"] for visit in visits} == {"failed"}
@@ -109,7 +109,7 @@ def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tm
 def test_a_key_never_shows(run, tmp_path, serving):
     with serving(key=KEY, faults=0.2, seed=3) as endpoint:
         shown = run(
-            *("consult", "--case", "shipped", "--doctor", "direct/a", "--patient", "direct/b", "--json"),
+            *("consult", "shipped", "--doctor", "direct/a", "--patient", "direct/b", "--json"),
             *("--base-url", endpoint.url, "--out", tmp_path / "trace"),
             *("--set", "run.max-failures=100"),
             env={"OPENAI_API_KEY": KEY},

@@ -159,7 +159,7 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
             ("eval", "exam", "medqa", "x", "--model", "direct/a", "--method", "medagent"),
             "did you mean medagents?",
         ),
-        (("consult", "--case", "shipped#p1-00001", "--doctor", "ruls"), "did you mean rules?"),
+        (("consult", "shipped#p1-00001", "--doctor", "ruls"), "did you mean rules?"),
         (("eval", "aie", "--cases", "shiped", "--doctor", "rules"), "did you mean shipped?"),
         (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--metric", "COVERGE"), "did you mean COVERAGE?"),
         (

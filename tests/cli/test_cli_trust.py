@@ -7,7 +7,7 @@ import pytest
 from polyclinic.players.patient_trust import trust_fields, trust_in
 
 TRUST = trust_in("rules", ["direct/a"])
-CONSULT = ("consult", "--case", "shipped#p1-00001")
+CONSULT = ("consult", "shipped#p1-00001")
 
 
 @pytest.fixture(scope="module")

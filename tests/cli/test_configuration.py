@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-CONSULT = ("consult", "--case", "shipped#p1-00001", "--json")
+CONSULT = ("consult", "shipped#p1-00001", "--json")
 
 
 def written(folder, name, text):

@@ -52,8 +52,8 @@ WITHOUT_DOCUMENT = {
 OTHERS = {
     "run": ("--residents", "40", "--days", "1", "--visits", "6", "--out", "out"),
     "evolve": ("--train", "train.jsonl", "--test", "test.jsonl", "--out", "out"),
-    "consult": ("--case", "shipped#p1-00001", "--doctor", "rules"),
-    "ask": ("--case", "shipped#p1-00001", "Since when?"),
+    "consult": ("shipped#p1-00001", "--doctor", "rules"),
+    "ask": ("shipped#p1-00001", "Since when?"),
     "replay": ("trace.jsonl",),
     "report": ("answered", "--out", "rep.html"),
     "results show": ("answered", "aie"),
@@ -100,7 +100,7 @@ def test_every_command_stands_here():
 
 @pytest.fixture(scope="module")
 def there(run, prepared):
-    run("consult", "--case", "shipped#p1-00001", "--out", "trace.jsonl", cwd=prepared)
+    run("consult", "shipped#p1-00001", "--out", "trace.jsonl", cwd=prepared)
     run("eval", "aie", "--cases", "shipped", "--limit", 3, "--doctor", "rules", "--out", "aie", cwd=prepared)
     methods = ("--method", "zero_shot", "chain_of_thought", "--model", "made-up")
     run("eval", "exam", "medqa", "exam.jsonl", *methods, "--out", "two", cwd=prepared)

@@ -32,7 +32,7 @@ def asked(run, serving, tmp_path):
             seeing = ("--set", f"models.model-file={tmp_path / 'sees.toml'}") if sees else ()
             before = endpoint.requests
             done = run(
-                *("consult", "--case", folder / "c.jsonl", "--doctor", "direct/a", "--one-step", "--json"),
+                *("consult", folder / "c.jsonl", "--doctor", "direct/a", "--one-step", "--json"),
                 *("--base-url", endpoint.url, *seeing, *words),
                 code=code,
             )
@@ -105,7 +105,7 @@ def test_what_is_no_picture_of_the_folder_ends_it_before_anybody_is_asked(asked)
 
 
 CASES_OF = {
-    "consult": ("consult", "--case", "{}", "--max-turns", 1, "--set", "run.max-failures=100"),
+    "consult": ("consult", "{}", "--max-turns", 1, "--set", "run.max-failures=100"),
     "aie": ("eval", "aie", "--cases", "{}", "--max-turns", 1),
     "mvme": ("eval", "mvme", "--cases", "{}", "--max-turns", 1),
     "reliability": ("eval", "reliability", "--cases", "{}", "--max-turns", 1, "--set", "reliability.attack=false"),
@@ -157,14 +157,14 @@ def test_a_case_whose_picture_cannot_be_shown_is_left_out_and_the_others_are_pla
 
 
 def test_who_sees_nothing_plays_all_cases(run, six):
-    done = run("consult", "--case", six / "c.jsonl", "--json", "--max-turns", 1, "--set", "run.max-failures=100")
+    done = run("consult", six / "c.jsonl", "--json", "--max-turns", 1, "--set", "run.max-failures=100")
     assert len(json.loads(done.stdout)) == 6 and "left out" not in done.stderr
 
 
 def test_a_named_case_whose_picture_cannot_be_shown_is_an_error(run, serving, six):
     with serving() as endpoint:
         seeing = ("--doctor", "direct/a", "--base-url", endpoint.url, "--set", f"models.model-file={six / 'sees.toml'}")
-        done = run("consult", "--case", f"{six / 'c.jsonl'}#3", *seeing, code=2)
+        done = run("consult", f"{six / 'c.jsonl'}#3", *seeing, code=2)
         assert "case '3': missing.png: no such file" in done.stderr and not endpoint.requests
 
 

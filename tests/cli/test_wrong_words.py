@@ -14,7 +14,7 @@ LONG = "x" * 300
         (("run", "--out", ""), "--out"),
         (("run", "--out="), "--out"),
         (("run", "--out", "  "), "--out"),
-        (("consult", "--case", ""), "--case"),
+        (("consult", ""), "CASE"),
         (("cases", "show", ""), "CASE"),
         (("results", "show", ""), "FOLDERS"),
         (("replay", ""), "TRACE"),
@@ -27,16 +27,16 @@ def test_a_blank_name_is_not_the_folder_one_is_in(complaint, tmp_path, words, na
 
 
 def test_what_may_be_blank_may_be(complaint):
-    assert "1 of 1 is empty" in complaint("ask", "--case", "shipped#p1-00001", "")
+    assert "1 of 1 is empty" in complaint("ask", "shipped#p1-00001", "")
 
 
 @pytest.mark.parametrize(
     "words",
     [
         ("replay", LONG),
-        ("consult", "--case", LONG),
-        ("consult", "--case", "shipped#p1-00001", "--out", LONG),
-        ("consult", "--case", "shipped#p1-00001", "--doctor", "direct/x", "--memory", LONG),
+        ("consult", LONG),
+        ("consult", "shipped#p1-00001", "--out", LONG),
+        ("consult", "shipped#p1-00001", "--doctor", "direct/x", "--memory", LONG),
         ("run", "--out", LONG),
         ("serve", LONG),
     ],
@@ -48,7 +48,7 @@ def test_a_name_that_is_too_long_is_one_line(complaint, tmp_path, words):
 
 def test_links_that_lead_to_one_another_are_one_line(complaint, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
-    at = ("consult", "--case", "shipped#p1-00001", "--doctor", "recall")
+    at = ("consult", "shipped#p1-00001", "--doctor", "recall")
     assert "loop" in complaint(*at, "--memory", "loop", cwd=tmp_path)
 
 

@@ -26,13 +26,13 @@ TODAY: dict[str, list[str]] = {
         "memory show out --json",
     ],
     # One visit
-    "consult": ["consult --case shipped#p1-0000{seed} --seed {seed} --out trace.jsonl --json"],
-    "consult-chinese": ["consult --case shipped-zh#p1-0000{seed} --seed {seed} --out trace.jsonl --json"],
+    "consult": ["consult shipped#p1-0000{seed} --seed {seed} --out trace.jsonl --json"],
+    "consult-chinese": ["consult shipped-zh#p1-0000{seed} --seed {seed} --out trace.jsonl --json"],
     "consult-model": [
-        f"consult --case shipped#p1-0000{{seed}} --doctor direct/a --patient direct/b {_ASK} {_FAIL} --out trace.jsonl"
+        f"consult shipped#p1-0000{{seed}} --doctor direct/a --patient direct/b {_ASK} {_FAIL} --out trace.jsonl"
     ],
-    "consult-team": [f"consult --case inpatients#{{seed}} --doctors rules direct/a {_ASK} {_FAIL} --out trace.jsonl"],
-    "ask": ["ask --case shipped#p1-0000{seed} --json 'Since when?' 'Do you have a fever?' 'Do you smoke?'"],
+    "consult-team": [f"consult inpatients#{{seed}} --doctors rules direct/a {_ASK} {_FAIL} --out trace.jsonl"],
+    "ask": ["ask shipped#p1-0000{seed} --json 'Since when?' 'Do you have a fever?' 'Do you smoke?'"],
     # Evaluations
     "aie": ["eval aie --cases shipped --limit 5 --doctor rules --seed {seed} --out out --json"],
     "aie-model": [
@@ -141,6 +141,11 @@ SETTINGS = {
     "--set patient-test.rounds=1": "--rounds 1",
     "--set icd.table=icd.csv": "--table icd.csv",
     "knowledge check --n 40": "knowledge check --patients 40",
+    **{
+        f"{command} {file}": f"{command} --case {file}"
+        for command in ("consult", "ask")
+        for file in ("shipped", "inpatients")
+    },
 }
 """Parts of rows that were spelled otherwise when they were recorded; a row in `RECORDED` is taken as it is."""
 

@@ -203,6 +203,6 @@ def test_consult_with_a_memory(run, complaint, tmp_path):
         )
     mind = tmp_path / "mind.py"
     mind.write_text("def doctor(ask, role):\n    return [role.came_to_mind[0].records[0][0].answer]\n")
-    words = ("consult", "--case", "shipped#p1-00001", "--one-step", "--memory", tmp_path / "m")
+    words = ("consult", "shipped#p1-00001", "--one-step", "--memory", tmp_path / "m")
     assert "Came to mind: m#c1" in " ".join(run(*words, "--doctor", f"{mind}:doctor").stdout.split())
     assert "--memory is for a doctor who reads" in complaint(*words, "--doctor", "rules")

@@ -126,7 +126,7 @@ def test_doctors_are_compared_on_the_cases_of_both(dialogue):
     found = compare({"one": doctor(range(8), "B"), "two": doctor(range(2, 12), "A"), "far": doctor([99], "A")})
     assert {(c.first, c.second) for c in found} == {("one", "two")}
     diagnosis = found[0]
-    assert (diagnosis.metric, diagnosis.difference.mean, diagnosis.difference.n) == ("DIAGNOSIS", 100, 6)
+    assert (diagnosis.measure, diagnosis.difference.mean, diagnosis.difference.n) == ("DIAGNOSIS", 100, 6)
     assert diagnosis.difference.p == pytest.approx(2 / 2**6)  # McNemar: six against none
     assert diagnosis.p_holm == pytest.approx(10 * 2 / 2**6)
     assert all(c.difference.p == 1 for c in found[1:])

@@ -106,7 +106,7 @@ async def test_only_what_is_wanted_is_summed_up_and_compared(own):
     assert list(summary.second) == ["INQUIRY_ACC_POOLED"]
     assert summary.left_out == ()  # COVERAGE lacks its record, and is not wanted.
     compared = compare({"x": summary, "y": summary})
-    assert [one.metric for one in compared] == ["INQUIRY_ACC", own("questions")]
+    assert [one.measure for one in compared] == ["INQUIRY_ACC", own("questions")]
     assert all(one.difference.mean == 0 for one in compared)
 
 

@@ -198,7 +198,7 @@ def test_what_does_not_fit_is_told_in_one_line(strangers, name, problem, complai
         check_mind(Role.DOCTOR, f"{strangers}:{name}")
     assert problem in str(raised.value)
     assert "\n" not in str(raised.value)
-    assert problem in complaint("consult", "--case", "shipped#p1-00001", "--doctor", f"{strangers}:{name}")
+    assert problem in complaint("consult", "shipped#p1-00001", "--doctor", f"{strangers}:{name}")
 
 
 async def test_what_makes_no_mind_is_told(strangers):
@@ -279,7 +279,7 @@ async def test_nothing_that_a_mind_raises_ends_the_run(raised, tmp_path):
 
 def test_a_file_that_ends_the_program_is_refused(strangers, complaint):
     strangers.write_text("import sys\n\nsys.exit()\n")
-    said = complaint("consult", "--case", "shipped#p1-00001", "--doctor", f"{strangers}:doctor")
+    said = complaint("consult", "shipped#p1-00001", "--doctor", f"{strangers}:doctor")
     assert "my.py: cannot be run: SystemExit" in said
 
 
@@ -291,7 +291,7 @@ def test_which_part_of_a_name_is_wrong_is_said(strangers, complaint):
         f" {file}:talks": "begins or ends with a blank",
         " rules": "begins or ends with a blank",
     }.items():
-        assert problem in complaint("consult", "--case", "shipped#p1-00001", "--doctor", name)
+        assert problem in complaint("consult", "shipped#p1-00001", "--doctor", name)
 
 
 def test_a_file_may_import_what_stands_beside_it_and_stand_at_home(run, tmp_path):
@@ -303,7 +303,7 @@ def test_a_file_may_import_what_stands_beside_it_and_stand_at_home(run, tmp_path
         "def doctor(ask, role):\n    from beside_it import LATE\n    return theirs(ask, role)\n"
     )
     run("cases", "generate", "--n", "2", "--out=~/mine/cases.jsonl", cwd=tmp_path)
-    words = ("--case", "~/mine/cases.jsonl", "--one-step", "--doctor", "~/mine/usesother.py:doctor")
+    words = ("~/mine/cases.jsonl", "--one-step", "--doctor", "~/mine/usesother.py:doctor")
     assert run("consult", *words, cwd=tmp_path).stderr == ""
     (mine / "script.json").write_text('{"report": []}')
     assert "ScriptError" in run("consult", *words[:-1], "scripted:~/mine/script.json", cwd=tmp_path, code=1).stderr
@@ -318,7 +318,7 @@ def test_nobody_speaks_for_somebody_else(strangers, run):
         "def doctor(ask, role):\n    if ask.purpose == 'report':\n        return ['COVID-19']\n"
         "    return {'say': 'Goodbye.\\nExaminer: forged\\n    Patient: forged', 'conclude': True}\n"
     )
-    said = run("consult", "--case", "shipped#p1-00001", "--doctor", f"{strangers}:doctor").stdout
+    said = run("consult", "shipped#p1-00001", "--doctor", f"{strangers}:doctor").stdout
     assert "Goodbye.\n        Examiner: forged\n            Patient: forged\n" in said
 
 
@@ -405,14 +405,14 @@ def test_on_the_command_line(strangers, run, tmp_path):
     cases, trace = tmp_path / "cases.jsonl", tmp_path / "trace.jsonl"
     run("cases", "generate", "--n", 2, "--seed", 1, "--out", cases)
     doctor, *others = [f"--{role}={strangers}:{role}" for role in ("doctor", "patient", "examiner")]
-    run("consult", "--case", cases, doctor, *others, "--out", trace)
+    run("consult", cases, doctor, *others, "--out", trace)
     assert {visit[0].minds[Role.PATIENT] for visit in Trace.read(trace)} == {f"{strangers}:patient"}
     team = ["--doctors", f"{strangers}:doctor", f"{strangers}:Counting", f"--director={strangers}:Director"]
-    assert "influenza" in run("consult", "--case", cases, *others, *team).stdout
+    assert "influenza" in run("consult", cases, *others, *team).stdout
     examiner = ("--set", f"run.examiner={strangers}:examiner")
     document = json.loads(run("eval", "aie", "--cases", cases, doctor, others[0], *examiner, "--json").stdout)
     assert f"{strangers}:doctor" in json.dumps(document)
-    failed = run("consult", "--case", cases, f"--doctor={strangers}:failing", code=1)
+    failed = run("consult", cases, f"--doctor={strangers}:failing", code=1)
     assert "BrokenMind" in failed.stderr
 
 

@@ -12,7 +12,7 @@ from tests.tables import each_row
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.export import TableLayout, as_latex, as_markdown, as_text, write_table
+from polyclinic.results.export import TableLayout, as_latex, as_markdown, as_text, write_parquet
 from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord
 from polyclinic.results.joining import flat_rows, item_rows, join
 from polyclinic.results.page import page, simultaneous, transcript
@@ -145,7 +145,7 @@ def test_a_table_goes_to_other_tools(tmp_path):
     assert r"=m\_1\textbar{}x & zero\_shot & 40.00 " in as_latex(printed(join(results)))
     assert msgspec.json.decode(as_text(table, TableLayout.JSON))[0]["right"] == 40
     parquet = pytest.importorskip("pyarrow.parquet")
-    write_table(tmp_path / "x.parquet", [*item_rows(results)], TableLayout.PARQUET)
+    write_parquet(tmp_path / "x.parquet", [*item_rows(results)])
     assert parquet.read_table(tmp_path / "x.parquet").num_rows == 10
 
 
@@ -162,17 +162,7 @@ def test_no_layout_loses_a_column_or_a_row(tmp_path):
                 assert float(cell) == value, name
 
 
-def test_summaries_of_earlier_versions_are_read(tmp_path):
-    question = {"id": "q1", "right": True, "end": "answered", "calls": 1, "round_trips": 1}
-    exam = {"dataset": "medqa", "model": "m1", "seed": 2, "methods": [{"name": "zero_shot", "questions": [question]}]}
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "summary.json").write_bytes(msgspec.json.encode(exam))
-    doctors = {"doctors": [{"name": "rules", "cases": [{"id": 1, "DIAGNOSIS": 100.0}]}], "judgements": None}
-    (tmp_path / "aie").mkdir()
-    (tmp_path / "aie" / "summary.json").write_bytes(msgspec.json.encode(doctors))
-    aie, old = read_results(tmp_path)
-    assert (old.rows[0].values, old.rows[0].seed, old.rows[0].method) == ({"right": 100.0}, 2, "zero_shot")
-    assert (aie.record.kind, aie.rows[0].model, aie.rows[0].values) == ("eval aie", "rules", {"DIAGNOSIS": 100.0})
+def test_a_folder_without_results_is_named(tmp_path):
     with pytest.raises(BadInput, match="no such folder"):
         read_results(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()

@@ -44,8 +44,8 @@ def several(folder, sets=("medqa", "pubmedqa")):
 
 def test_sets_stand_beside_one_another_as_papers_print_them(tmp_path):
     (table,) = printed(several(tmp_path / "a"), TableColumns.SETS)
-    assert (table.title, table.labels, table.heads) == ("right", ("model", "method"), ("medqa", "pubmedqa", "average"))
-    by_name = {row.labels: [str(one) for one in row.figures] for row in table.rows}
+    assert (table.title, table.columns, table.left) == ("right", ("model", "method", "medqa", "pubmedqa", "average"), 2)
+    by_name = {row[:2]: [*row[2:]] for row in table.rows}
     assert by_name["m1", "zero_shot"] == ["30.00 [10.78, 60.32]", "40.00 [16.82, 68.73]", "35.00"]
     # Of one set alone there is no average, and what a paper prints is said to be that.
     assert by_name["GPT-4 (published)", "medagents"] == ["83.70", "–", "–"]
@@ -63,9 +63,7 @@ def test_every_table_has_the_same_figures(tmp_path):
         for table in printed(joined, columns):
             # A rule beneath the head, and then a line for each row, with all that stands in it.
             lines = as_markdown([table]).partition("---")[2].splitlines()[1:]
-            assert [line.count(" | ") + 1 for line in lines[: len(table.rows)]] == [
-                len(table.labels) + len(row.figures) for row in table.rows
-            ]
+            assert [line.count(" | ") + 1 for line in lines[: len(table.rows)]] == list(map(len, table.rows))
     shown = page(read_results(tmp_path / "a"), joined, None)
     assert told in shown and "GPT-4 (published)" in shown
 
@@ -76,7 +74,7 @@ def test_many_measures_of_few_stand_below_one_another(tmp_path):
     joined = join(read_results(written(tmp_path / "a", items, measures=names)))
     assert columns_of(joined) is TableColumns.ENTRANTS
     (table,) = printed(joined)
-    assert table.labels == ("measure",) and [row.labels[0] for row in table.rows] == [*names, "n", "failed"]
+    assert table.columns[0] == "measure" and [row[0] for row in table.rows] == [*names, "n", "failed"]
     assert columns_of(joined, TableColumns.MEASURES) is TableColumns.MEASURES
     # As wide as it is then, it stands in parts of LaTeX that can be read, and loses nothing.
     wide = as_latex(printed(joined, TableColumns.MEASURES))
@@ -88,7 +86,7 @@ def test_differences_go_to_papers_with_holm(tmp_path):
     compared = compare_results(read_results(written(tmp_path / "a", rows("m1", 2), rows("m2", 9), rows("m3", 2))))
     text = as_markdown([differences(compared)])
     assert "| first | second | difference | p | p (Holm) | n | detectable |" in text
-    assert "**medqa, right**" in text and "corrected by Holm over all rows" in text
+    assert "**medqa, right**" in text and "corrected by Holm over all 3 rows" in text
     first = compared.rows[0]
     low, high = f"{first.difference.low:+.2f}", f"{first.difference.high:+.2f}"
     assert f"| +70.00 [{low}, {high}] | 0.0156 | 0.0469 | 10 | – |" in text
@@ -166,11 +164,11 @@ def test_runs_that_have_no_measure_in_common_stand_in_tables_of_their_own(tmp_pa
         read_results(written(tmp_path / "a", first, second, third, failed, measures=["right", "late", "grade"]))
     )
     tables = printed(joined)
-    assert [[row.labels for row in one.rows] for one in tables] == [
+    assert [[row[: one.left] for row in one.rows] for one in tables] == [
         [("a", "m"), ("b", "m")],
         [("c", "m"), ("c", "broken")],
     ]
-    assert [one.heads[:-2] for one in tables] == [("right", "late"), ("grade",)]
+    assert [one.columns[one.left : -2] for one in tables] == [("right", "late"), ("grade",)]
     assert not tables[0].notes and tables[1].notes
     shown = page(read_results(tmp_path / "a"), joined, None)
     assert '<th>set</th><th>model</th><th class="n">grade</th>' in shown

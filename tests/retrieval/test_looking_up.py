@@ -137,13 +137,13 @@ def test_on_the_command_line(run, complaint, serving, tmp_path):
     (tmp_path / "book.jsonl").write_text(json.dumps({"id": "7", "title": "Flu", "text": text}))
     (tmp_path / "doc.py").write_text(DOCTOR)
     run("corpus", "add", "book", tmp_path / "book.jsonl", env=home)
-    consult = ("consult", "--case", "shipped#p1-00001", "--corpus", "book")
+    consult = ("consult", "shipped#p1-00001", "--corpus", "book")
     done = json.loads(run(*consult, "--doctor", f"{tmp_path}/doc.py:doctor", "--json", env=home).stdout)
     assert done["report"]["diagnoses"][0]["name"] == "Flu"
     assert "book#7" in run(*consult, "--doctor", f"{tmp_path}/doc.py:doctor", env=home).stdout
     assert "--corpus is for a doctor who reads" in complaint(*consult, "--doctor", "rules", env=home)
     assert "no corpus 'nobody'" in complaint(
-        "consult", "--case", "shipped#p1-00001", "--doctor", f"{tmp_path}/doc.py:doctor", "--corpus", "nobody", env=home
+        "consult", "shipped#p1-00001", "--doctor", f"{tmp_path}/doc.py:doctor", "--corpus", "nobody", env=home
     )
     record = {"question": "This is number 1", "options": {"A": "a", "B": "b", "C": "c", "D": "d"}, "answer_idx": "A"}
     (tmp_path / "medqa.jsonl").write_text(json.dumps(record) + "\n")

@@ -46,7 +46,7 @@ def made(tmp_path, run):
 
 
 COMMANDS = {
-    "ask": ["ask", "a chest X-ray", "a blood count", "--case", "shipped#p1-00001", "--examiner", "direct/x"],
+    "ask": ["ask", "shipped#p1-00001", "a chest X-ray", "a blood count", "--examiner", "direct/x"],
     "names": ["knowledge", "compare", "names.jsonl", "--judge", "direct/x"],
     "patient-simulator": ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x",
                           "--set", "run.max-failures=100"],

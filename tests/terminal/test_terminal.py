@@ -143,7 +143,7 @@ def test_intervals_of_few_say_so():
 
 
 def test_no_control_characters_in_errors(run, tmp_path):
-    done = run("consult", "--case", f"{tmp_path}/a\x1b[31m\u202eb.jsonl", code=2)
+    done = run("consult", f"{tmp_path}/a\x1b[31m\u202eb.jsonl", code=2)
     assert "\x1b" not in done.stderr and "\u202e" not in done.stderr and "a [31m b.jsonl" in done.stderr
 
 

@@ -445,24 +445,20 @@ def test_what_does_not_depend_is_asked_at_once(case, knowledge):
 @pytest.mark.slow
 def test_a_team_on_the_command_line(run, complaint, tmp_path):
     trace = tmp_path / "trace.jsonl"
-    shown = run("consult", "--case", "shipped#p1-00001", "--doctors", "rules", "rules", "--out", trace)
+    shown = run("consult", "shipped#p1-00001", "--doctors", "rules", "rules", "--out", trace)
     for text in ("doctor 1", "doctor 2", "discussion", "Director: nothing is in dispute", "Consensus after 1 round"):
         assert text in shown.stdout
     assert run("replay", trace).stdout == shown.stdout
     document = json.loads(run("replay", trace, "--json").stdout)
     assert len(document["consultations"]) == 2
-    again = run("consult", "--case", "shipped#p1-00001", "--doctors=rules,rules", "--json")
+    again = run("consult", "shipped#p1-00001", "--doctors=rules,rules", "--json")
     assert json.loads(again.stdout) == document
-    many = run(
-        "consult", "--case", "shipped", "--doctors", "rules", "--doctors", "rules", "--set", "team.order=sequential"
-    )
+    many = run("consult", "shipped", "--doctors", "rules", "--doctors", "rules", "--set", "team.order=sequential")
     assert "consensus in 48 of 48 discussions (48 after 1)" in many.stdout
-    assert "--doctors needs a value" in complaint("consult", "--case", "shipped", "--doctors")
-    assert "no mind 'foo'" in complaint("consult", "--case", "shipped", "--doctors", "rules", "foo")
-    assert "give --doctors MIND MIND" in complaint(
-        "consult", "--case", "shipped", "--set", "team.no-dispute-resolution=true"
-    )
-    assert "give one of the two" in complaint("consult", "--case", "shipped", "--doctor", "x/y", "--doctors", "rules")
+    assert "--doctors needs a value" in complaint("consult", "shipped", "--doctors")
+    assert "no mind 'foo'" in complaint("consult", "shipped", "--doctors", "rules", "foo")
+    assert "give --doctors MIND MIND" in complaint("consult", "shipped", "--set", "team.no-dispute-resolution=true")
+    assert "give one of the two" in complaint("consult", "shipped", "--doctor", "x/y", "--doctors", "rules")
 
 
 def test_a_discussion_with_everything_in_it_can_be_read(run, tmp_path):
@@ -473,7 +469,7 @@ def test_a_discussion_with_everything_in_it_can_be_read(run, tmp_path):
     script = {"speak": ["Hello?"] * 10, "report": [other], "revise": [other, 3, {**other, "treatment": ["tea"]}]}
     stubborn.write_text(json.dumps(script))
     minds = ("rules", f"scripted:{silent}", f"scripted:{stubborn}")
-    shown = run("consult", "--case", "shipped#p1-00001", "--doctors", *minds, "--set", "team.max-rounds=2").stdout
+    shown = run("consult", "shipped#p1-00001", "--doctors", *minds, "--set", "team.max-rounds=2").stdout
     for text in (
         *("Doctor 2 does not take part, as its visit failed", "[red]Other (doctor 3)", "because: because I say so"),
         *("gave no usable answer, and its last report stands", "keeps its report", "plan: tea"),
@@ -495,5 +491,5 @@ def test_a_discussion_with_everything_in_it_can_be_read(run, tmp_path):
     ],
 )
 def test_several_values_behind_one_option(typed, read):
-    _, bound, _ = APP.parse_args(["consult", "--case", "x", *typed.split()], exit_on_error=False)
+    _, bound, _ = APP.parse_args(["consult", "x", *typed.split()], exit_on_error=False)
     assert bound.arguments.get("team", TEAM).named == read

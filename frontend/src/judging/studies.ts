@@ -18,7 +18,7 @@ const t = texts({
   name: ["Title", "名称"],
   forms: ["What is asked", "评判内容"],
   material: ["What is judged", "评判对象"],
-  noMaterial: ["There are no traces in the folders that are served. Make some: polyclinic consult --case shipped --out traces.jsonl. Records can be judged without.", "所提供的文件夹中没有记录。可先运行：polyclinic consult --case shipped --out traces.jsonl。评判病历不需要记录。"],
+  noMaterial: ["There are no traces in the folders that are served. Make some: polyclinic consult shipped --out traces.jsonl. Records can be judged without.", "所提供的文件夹中没有记录。可先运行：polyclinic consult shipped --out traces.jsonl。评判病历不需要记录。"],
   played: ["Visits that people played here", "在此由人进行的问诊"],
   traces: ["traces", "对话记录"],
   outcomes: ["outcomes", "作答结果"],

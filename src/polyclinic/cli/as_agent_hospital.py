@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from polyclinic.cli.evolve_options import PracticeOptions
@@ -18,7 +17,7 @@ Rules = FollowedProtocol[AgentHospitalSettings]
 
 
 class PaperTown(NamedTuple):
-    """What a run is made of by a protocol, where the user did not say it; as it was given, where nothing is set."""
+    """What a protocol decides about a run where the user did not."""
 
     hospital: str | None
     examinations: int | None
@@ -48,23 +47,23 @@ def town_of(protocol: str, given: PaperTown, *, doctor: str, patient: str, nurse
     )
 
 
-def check_practice(protocol: str, *, doctor: str, embedder: str, given: Mapping[str, int | str | None]) -> Rules:
-    """Returns what a practice follows, after a look at its options; `given` has the rest of them, by their names."""
-    rules = followed(AgentHospitalSettings, protocol, doctor=doctor)
-    settings = rules.settings
-    for option, value in given.items():
+def check_practice(options: PracticeOptions) -> Rules:
+    """Returns the protocol that a practice follows, and refuses options that contradict it."""
+    rules = followed(AgentHospitalSettings, options.protocol, doctor=options.doctor)
+    for option in ("batch", "test_every", "feedback", "k", "k_records", "k_experience"):
         name = "recalled" if option.startswith("k") else option
-        rules.check_value(name_of(PracticeOptions, option), value, getattr(settings, name))
-    if rules.side == "paper" and model_of(embedder) is None:
+        rules.check_value(name_of(PracticeOptions, option), getattr(options, option), getattr(rules.settings, name))
+    if rules.side == "paper" and model_of(options.embedder) is None:
+        wanted = rules.settings.embeddings
         raise UserError(
-            f"--protocol {protocol} has {settings.embeddings.paper} for embedder ({settings.embeddings.section}); "
-            f"--embedder is {embedder}. Name an embedding model, --embedder direct/NAME, or take --protocol ours"
+            f"--protocol {options.protocol} has {wanted.paper} for embedder ({wanted.section}); --embedder is "
+            f"{options.embedder}. Name an embedding model, --embedder direct/NAME, or take --protocol ours"
         )
     return rules
 
 
 def say_practice(rules: Rules, *, train: int, test: int) -> None:
-    """Says what of a practice is still other than in the paper that is followed."""
+    """Notes how a practice differs from the paper that it follows."""
     wanted, here = (rules.settings.train.paper, rules.settings.test.paper), []
     if rules.side == "paper" and (train, test) != wanted:
         theirs, ours = (f"{a:,} to practise on and {b:,} of the test" for a, b in (wanted, (train, test)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import nullcontext
-from itertools import count
 from typing import Annotated, Any
 
 import msgspec
@@ -16,38 +15,31 @@ from rich.text import Text
 from polyclinic.cases.case import Case
 from polyclinic.cli.show import show_line, show_person
 from polyclinic.errors import PlayFailure, RunStopped, UserError
-from polyclinic.events import Examined, Role, Said, State
+from polyclinic.events import Examined, Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
 from polyclinic.run.case_files import case_named
-from polyclinic.run.output import keep_outcome
-from polyclinic.run.run import resumable
-from polyclinic.run.storing import answers_of, check_place
+from polyclinic.run.output import DOCUMENT, Output, finish
+from polyclinic.run.run import Run
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
-from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
-from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.visit import examiner_of, patient_of
 
 
 async def ask(
+    case: Annotated[str, options.ONE_CASE],
+    /,
     *question: Annotated[
         str,
         Parameter(
             metavar="QUESTION",
             help="What is asked, or ordered; each in quotation marks. Without one, at a terminal, you type them, one "
             "after the other.",
-        ),
-    ],
-    case: Annotated[
-        str,
-        Parameter(
-            metavar="FILE#ID",
-            help="A case of a file, such as shipped#p1-00001; 'shipped' and 'shipped-zh' are installed.",
         ),
     ],
     layout: options.Layout = None,
@@ -58,10 +50,7 @@ async def ask(
             help="Put orders to this examiner instead of questions to the patient: rules, a model, or FILE.py:NAME.",
         ),
     ] = None,
-    seed: options.Seed = 0,
-    json: options.Json = False,
-    models: options.Models = options.MODELS,
-    kept: options.KeptOptions = options.NOWHERE,
+    how: options.AskOptions = options.ASK,
 ) -> None:
     """Prints each answer as it comes; the patient remembers what was asked before."""
     if patient is not None and examiner is not None:
@@ -75,36 +64,29 @@ async def ask(
     typed = not question
     if typed and not sys.stdin.isatty():
         raise UserError('QUESTION is missing; give one or more, such as "Do you have a fever?"')
-    asked, knowledge = case_named(case, layout), read_knowledge()
+    asked, run = case_named(case, layout), Run(how, what="conversation")
+    run.check_place()
     cast = Cast(patient=patient or "rules", examiner=examiner or "rules")
-    screen = console(sys.stderr) if json else console()
-    screen.quiet = json and not typed
-    conversation = _Conversation(asked, screen, question)
-    check_place(kept)
-    failed: PlayFailure | RunStopped | None = None
-    opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))
+    screen = console(sys.stderr) if how.json else console()
+    screen.quiet = how.json and not typed
+    conversation, failure = _Conversation(asked, screen, question), ""
+    opening = open_minds(["rules"], cast, how.models, knowledge=read_knowledge(), seed=how.seed, journal=run.answers)
     async with opening as opened:
         minds = opened.minds["rules"]
         try:
-            by_hand = nullcontext() if typed else ended_by_hand(is_stopped)
-            with resumable(kept, "conversation", conversation.answered), by_hand:
+            with nullcontext() if typed else ended_by_hand(is_stopped):
                 await (conversation.with_patient(minds) if examiner is None else conversation.with_examiner(minds))
-        except (PlayFailure, RunStopped) as failure:
-            failed = failure
-    keep_outcome(kept, conversation.documents, models=models, ledger=opened.session.ledger, seed=seed, stopped=failed)
-    if json:
-        print_json(conversation.documents)
-    else:
-        show_usage(console(sys.stderr), opened.session.ledger)
-        if conversation.ordered:
-            note(
-                f"The patient would turn to the examiner. To ask that one: polyclinic ask --case {case} --examiner "
-                'rules "…"'
-            )
-    if failed is not None:
-        raise failed
-    if question and conversation.left and len(conversation.documents) < len(question):
-        raise PlayFailure(f"the patient left after question {len(conversation.documents)} of {len(question)}")
+        except RunStopped as stopped:
+            done = f"; {conversation.answered} are answered" if question else ""
+            run.stopped = type(stopped)(f"{stopped}{done}")
+        except PlayFailure as failed:
+            failure = f"{type(failed).__name__}: {failed}"
+    if not failure and conversation.left and len(conversation.documents) < len(question):
+        failure = f"the patient left after question {conversation.answered}"
+    if conversation.ordered and not how.json:
+        note(f'The patient would turn to the examiner. To ask that one: polyclinic ask {case} --examiner rules "…"')
+    output = Output(document=conversation.documents, document_file=DOCUMENT, written="")
+    finish(run, output, opened.session.ledger, failure=failure)
 
 
 class _Conversation:
@@ -118,10 +100,10 @@ class _Conversation:
         self.documents: list[dict[str, Any]] = []
         self.ordered = self.left = False
 
+    @property
     def answered(self) -> str:
-        """Says how many of the given questions are answered."""
-        done, given = len(self.documents), len(self._given)
-        return f"{done} of {counted(given, 'question')} {'is' if given == 1 else 'are'} answered" if given else ""
+        """How many of the questions are answered."""
+        return f"{len(self.documents)} of {counted(len(self._given), 'question')}"
 
     async def _questions(self) -> AsyncIterator[str]:
         """Yields the given questions, or what is typed at the terminal up to an empty line."""
@@ -139,28 +121,23 @@ class _Conversation:
     async def with_patient(self, minds: Minds) -> None:
         """Puts questions to the patient, who opens as in a visit, until it leaves; nobody answers its requests."""
         patient = patient_of(self._case, minds, ALONE, key=self._case.id)
-        said = count()
-
-        def happen(turn: int, who: Role, to: Role, text: str, state: State | None = None) -> None:
-            patient.observe(Said(seq=next(said), turn=turn, who=who, to=to, text=text, state=state))
-
         self._begin(f"patient: {minds.names[Role.PATIENT]}", minds.seed)
         opening = await patient.act(OPEN)
-        happen(0, Role.PATIENT, Role.DOCTOR, opening.say, opening.state)
+        said = Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state)
+        patient.observe(said)
         show_line(self._screen, "Patient", Role.PATIENT, opening.say)
         turn = 0
         async for question in self._questions():
             turn += 1
-            happen(turn, Role.DOCTOR, Role.PATIENT, question)
+            patient.observe(Said(seq=2 * turn - 1, turn=turn, who=Role.DOCTOR, to=Role.PATIENT, text=question))
             reply = await patient.act(REPLY)
-            to = Role(reply.to)
-            happen(turn, Role.PATIENT, to, reply.say, reply.state)
-            state = None if reply.state is None else reply.state.value
+            to, state = Role(reply.to), reply.state
+            patient.observe(Said(seq=2 * turn, turn=turn, who=Role.PATIENT, to=to, text=reply.say, state=state))
             to_examiner = to is Role.EXAMINER
-            document = {"question": question, "answer": reply.say, "state": state}
+            document = {"question": question, "answer": reply.say, "state": None if state is None else state.value}
             self._answer(document, f"Patient{' to the examiner' if to_examiner else ''}", Role.PATIENT)
-            if reply.state is not None:
-                self._aside(f"{reply.state.value}, {reply.state.name.lower().replace('_', ' ')}")
+            if state is not None:
+                self._aside(f"{state.value}, {state.name.lower().replace('_', ' ')}")
             self.ordered, self.left = self.ordered or to_examiner, reply.leave
             if reply.leave:
                 self._aside("The patient leaves.")

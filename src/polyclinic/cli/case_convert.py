@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
-from polyclinic.cases.writers import WRITERS, check_valid, losses
+from polyclinic.cases.writers import check_valid, losses, writers
 from polyclinic.errors import MissingExtra, PlayFailure, UserError
 from polyclinic.evaluations.personas import TEMPLATES, made_persona
 from polyclinic.files import json_lines, write_text
@@ -128,8 +128,7 @@ def _show(document: dict[str, Any], *, of_personas: bool) -> None:
     out, lost = document["file"], document["lost"]
     if of_personas:
         note(
-            f"{document['personas']} of {document['cases']} cases have a persona: {out}. Next: polyclinic consult "
-            f"--case {out}"
+            f"{document['personas']} of {document['cases']} cases have a persona: {out}. Next: polyclinic consult {out}"
         )
     else:
         kept = "; what was read is what was written" if not lost else ""
@@ -145,7 +144,8 @@ def _write(cases: list[Case], to: str, out: options.NewFile) -> bool | None:
     if to == "polyclinic":
         write_cases(out, cases)
         return None
-    records = [WRITERS[to](case) for case in cases]
+    write = writers()[to]
+    records = [write(case) for case in cases]
     checked = None
     if to == "fhir":
         try:

@@ -245,7 +245,7 @@ async def generate(
             )
         write_text(out, "".join(drawn))
     told = f"{counted(n, 'case')}, drawn from {counted(len(knowledge.diseases), 'disease')}"
-    note(f"{told}: {out}. Next: polyclinic consult --case {out}")
+    note(f"{told}: {out}. Next: polyclinic consult {out}")
 
 
 async def _generate_practice(

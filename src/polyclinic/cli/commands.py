@@ -9,6 +9,7 @@ from cyclopts import App, Group, Parameter
 
 from polyclinic import __version__
 from polyclinic.cli.configuration import apply
+from polyclinic.evaluations.declared import DECLARATIONS
 
 _NEVER = "For research and teaching only; never for the care of real people."
 
@@ -30,7 +31,7 @@ COMMANDS = {
     "results show": "results:show Show a run: command, versions, data, models and results; several runs make one "
     "table of sets, models and methods.",
     "results compare": "results:compare Compare runs item by item, with Holm's correction; compare two runs of the "
-    "hospital with the same seed patient by patient and day by day.",
+    "hospital with the same seed patient by patient.",
     "cases show": "cases:show Show the cases of a file, or one of them as a chart; the truth only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, and truth in a place where a doctor can read "
     "it.",
@@ -45,20 +46,10 @@ COMMANDS = {
     "comes with polyclinic.",
     "corpus search": "corpus:search Search a corpus by words, by meaning, or by both; or list the corpora.",
     "corpus remove": "corpus:remove Remove a corpus, or passages of it.",
-    "eval aie": "evaluations:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and "
-    "MCQE.\n\nCases without a question get one: their diagnosis and four similar ones.",
-    "eval patient-simulator": "evaluations:patient_simulator How well a simulated patient understands what "
-    "doctors say: questions labelled by people, or recorded dialogues turn by turn.",
-    "eval examiner": "evaluations:examiner How an examiner reads recorded requests: does it give every recorded "
-    "result that was ordered, and nothing else?",
-    "eval mvme": "evaluations:mvme MVME: interns see patients, alone or as a team; a director grades their reports, "
-    "and their diagnoses are compared as ICD-10 codes.",
-    "eval reliability": "evaluations:reliability AI Hospital's reliability: are patient and examiner relevant, "
-    "true to the record, and robust against fishing?",
-    "eval exam": "evaluations:exam Exams: methods answer the questions of MedQA, MedMCQA, PubMedQA, MMLU, or any "
-    "other file.",
-    "eval tor": "evaluations:tor Tree-of-Reasoning: methods choose among several diagnoses from an inpatient's whole "
-    "record.",
+    **{
+        f"eval {name}": f"evaluations:{name.replace('-', '_')} {line.partition(' ')[2]}"
+        for name, line in DECLARATIONS.items()
+    },
     "score aie": "score:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
     "differences of several doctors.",
     "score director": "score:director Score the grades of a medical director (AI Hospital): means by aspect, "

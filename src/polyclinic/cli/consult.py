@@ -80,7 +80,6 @@ def _line(screen: Console, head: str, told: str) -> None:
 
 
 async def consult(
-    *,
     case: Annotated[
         str,
         Parameter(
@@ -89,6 +88,8 @@ async def consult(
             "polyclinic.",
         ),
     ],
+    /,
+    *,
     layout: options.Layout = None,
     strict: options.StrictSetting = False,
     doctor: options.Doctor = "rules",

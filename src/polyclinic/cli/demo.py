@@ -54,8 +54,8 @@ def demo(*, seed: Annotated[Seed, Parameter(help="Random seed of the town.")] = 
         ("run --residents 2000 --days 30 --on local:2 --out town", "a month of a bigger town, kept in a folder"),
         ("serve town", "watch it on its map, in the browser (needs the extra 'web')"),
         ("report town", "its pictures, in one page (needs the extra 'report')"),
-        ("consult --case shipped#p1-00001", "watch one visit, then the report beside the truth"),
-        ("consult --case shipped#p1-00003 --doctors rules rules", "two doctors who settle what they disagree on"),
+        ("consult shipped#p1-00001", "watch one visit, then the report beside the truth"),
+        ("consult shipped#p1-00003 --doctors rules rules", "two doctors who settle what they disagree on"),
         ("eval mvme --cases shipped --doctor rules", "a benchmark (needs the extra 'evals')"),
     ):
         screen.print(f"  {command} {line}", style="bold cyan", soft_wrap=True)

@@ -17,7 +17,7 @@ from rich.text import Text
 from polyclinic.cli.calling import BoundCommand
 from polyclinic.errors import UserError
 from polyclinic.models.dry_run import ASSUMED, DryRunOver, ExpectedCalls, ExpectedRun
-from polyclinic.terminal.figures import AT_LEAST, at_least, number
+from polyclinic.terminal.figures import AT_LEAST, money, number
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import counted, table
 
@@ -80,19 +80,19 @@ def show_expected(screen: Console, expected: ExpectedRun) -> None:
     if not expected.calls:
         screen.print("No model is asked: it costs nothing.")
         return
-    money = expected.cost is not None
+    priced = expected.cost is not None
 
     def sums(one: ExpectedCalls | ExpectedRun) -> list[Text | str]:
         counts: list[Text | str] = [number(n, ",") for n in (one.calls, one.tokens_in, one.tokens_out)]
-        return [*counts, at_least(one.cost, ".4f", more=one.unpriced)] if money else counts
+        return [*counts, money(one.cost, one.unpriced)] if priced else counts
 
-    shown = table("expected", ("role", "purpose", "calls", "tokens in", "tokens out", *["cost"] * money), left=2)
+    shown = table("expected", ("role", "purpose", "calls", "tokens in", "tokens out", *["cost"] * priced), left=2)
     for one in expected.by:
         shown.add_row(Text(plain(one.role)), Text(plain(one.purpose)), *sums(one))
     shown.add_section()
     shown.add_row("all", "", *sums(expected))
     screen.print(shown)
-    if money and expected.unpriced:
+    if priced and expected.unpriced:
         screen.print(f"{AT_LEAST}: {counted(expected.unpriced, 'call')} would take tokens that have no price")
     for limit in expected.beyond:
         screen.print(f"{limit} would stop the run before its end", style="yellow")
@@ -100,6 +100,6 @@ def show_expected(screen: Console, expected: ExpectedRun) -> None:
         f"No model was asked and nothing was written. Each answer is taken as {ASSUMED} tokens. Made-up votes seldom "
         "agree and made-up dialogues seldom end early, so this is near the most that the run can take."
     )
-    if not money:
+    if not priced:
         told += " models.price IN,OUT, or price in models.model-file, adds the cost."
     screen.print(told, style="dim")

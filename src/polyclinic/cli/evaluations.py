@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import MISSING, fields
 from functools import wraps
-from importlib import import_module
+from inspect import Parameter as Taken
+from inspect import Signature
 from pathlib import Path
 from traceback import extract_tb
 from typing import Annotated, Any
@@ -13,43 +14,35 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from polyclinic.errors import PolyclinicError, UserError, in_short
-from polyclinic.evaluations.evaluation import Evaluation, find_evaluation
+from polyclinic.evaluations.declared import DECLARATIONS, declaration
+from polyclinic.evaluations.evaluation import Evaluation, evaluate, find_evaluation
 from polyclinic.run.options import RUN, RunOptions
-
-DECLARATIONS = {
-    "aie": "polyclinic.evaluations.aie.declaration:AIE",
-    "exam": "polyclinic.evaluations.exams.declaration:EXAM",
-    "examiner": "polyclinic.evaluations.examiner.declaration:EXAMINER",
-    "mvme": "polyclinic.evaluations.mvme.declaration:MVME",
-    "patient_simulator": "polyclinic.evaluations.patient_simulator.declaration:PATIENT_SIMULATOR",
-    "reliability": "polyclinic.evaluations.reliability.declaration:RELIABILITY",
-    "tor": "polyclinic.evaluations.tor.declaration:TOR",
-}
-"""Our evaluations, by name."""
 
 
 def command_of(evaluation: Evaluation[Any, Any]) -> Callable[..., Awaitable[None]]:
     """Returns the command that runs an evaluation with its options."""
 
-    async def of_options(*, options: Any, run: RunOptions = RUN) -> None:
-        from polyclinic.evaluations.evaluation import evaluate  # noqa: PLC0415 - not needed for --help
+    async def command(*acted_on: Any, options: Any, run: RunOptions = RUN) -> None:
+        await evaluate(evaluation, options, run, acted_on=acted_on[0] if acted_on else None)
 
-        await evaluate(evaluation, options, run)
-
-    async def of_arguments(acted_on: Any, *, options: Any, run: RunOptions = RUN) -> None:
-        from polyclinic.evaluations.evaluation import evaluate  # noqa: PLC0415 - not needed for --help
-
-        await evaluate(evaluation, options, run, acted_on=acted_on)
-
-    command: Any = of_options if evaluation.acted_on is None else of_arguments
-    required = (f for f in fields(evaluation.options) if f.default is MISSING and f.default_factory is MISSING)
-    if next(required, None) is None:
-        command.__kwdefaults__ = {**(command.__kwdefaults__ or {}), "options": evaluation.options()}
-    command.__annotations__["acted_on"] = Annotated[evaluation.acted_on, Parameter(name="*")]
-    command.__annotations__["options"] = Annotated[evaluation.options, Parameter(name="*")]
-    command.__annotations__["run"] = RunOptions
+    of_all = Parameter(name="*")
+    required = any(f.default is MISSING and f.default_factory is MISSING for f in fields(evaluation.options))
+    taken = [
+        Taken(
+            "options",
+            Taken.KEYWORD_ONLY,
+            annotation=Annotated[evaluation.options, of_all],
+            default=Taken.empty if required else evaluation.options(),
+        ),
+        Taken("run", Taken.KEYWORD_ONLY, annotation=RunOptions, default=RUN),
+    ]
+    if (arguments := evaluation.acted_on) is not None:
+        annotation: Any = Annotated[arguments, of_all]
+        taken.insert(0, Taken("acted_on", Taken.POSITIONAL_OR_KEYWORD, annotation=annotation))
+    command.__signature__ = Signature(taken)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in taken}
     command.__name__ = evaluation.name.replace("-", "_")
-    return command  # type: ignore[no-any-return]
+    return command
 
 
 def own_command(name: str) -> Callable[..., Awaitable[None]] | None:
@@ -77,7 +70,6 @@ def own_command(name: str) -> Callable[..., Awaitable[None]] | None:
 
 def __getattr__(name: str) -> object:
     """Returns the command of an evaluation by its name, so that only the one that runs is imported."""
-    if name not in DECLARATIONS:
+    if (declared := name.replace("_", "-")) not in DECLARATIONS:
         raise AttributeError(f"no evaluation {name!r}")
-    module, _, attribute = DECLARATIONS[name].partition(":")
-    return command_of(getattr(import_module(module), attribute))
+    return command_of(declaration(declared))

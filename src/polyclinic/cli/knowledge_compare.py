@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli.sessions import open_judge
-from polyclinic.errors import PlayFailure, RunStopped
+from polyclinic.cli.sessions import judge_session
 from polyclinic.judging.disease_names import compare_by_model
 from polyclinic.judging.model_judging import UntilStopped, failures
 from polyclinic.metrics.disease_names import (
@@ -20,20 +20,30 @@ from polyclinic.metrics.disease_names import (
     compare_by_rules,
     read_name_pairs,
 )
-from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
-from polyclinic.run.batching import check_batches
-from polyclinic.run.output import keep_outcome
-from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import check_place
+from polyclinic.run.output import DOCUMENT, Output, finish
+from polyclinic.run.run import Run
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted, table
 
 _SIGNS = {"same": "=", "narrower": "is a kind of", "broader": "has as a kind", "different": "≠"}
 _LONGEST = 80  # characters of a name in the table; `--json` has all
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(options.RunOptions):
+    """The options of a comparison of names, which has no seed and no workers."""
+
+    batch_api: options.BatchApi = False
+    seed: Annotated[int, Parameter(parse=False)] = 0
+    on: Annotated[options.On, Parameter(parse=False)] = None
+
+
+_COMPARE = CompareOptions()
 
 
 async def compare(
@@ -50,48 +60,39 @@ async def compare(
         str | None,
         Parameter(metavar="MODEL", help="A model that decides in place of the rules."),
     ] = None,
-    json: options.Json = False,
-    max_failures: options.MaxFailures = 5.0,
-    models: options.Models = options.MODELS,
-    batch_api: options.BatchApi = False,
-    kept: options.KeptOptions = options.NOWHERE,
+    how: CompareOptions = _COMPARE,
 ) -> None:
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
-    pairs = read_name_pairs(file)
-    batches = check_batches(kept, [judge], wanted=batch_api)
-    check_place(kept)
-    stopped: RunStopped | None = None
-    if judge is None:
-        compared, ledger = compare_by_rules(pairs), Ledger()
-    else:
-        run, until = options.RunOptions(**vars(kept), json=json, models=models), UntilStopped(is_stopped=is_stopped)
-        named = {"named": "disease names", "episode": "disease names"}
-        async with open_judge(judge, run, **named, what="comparison", batches=batches) as (asked, ledger):
-            with progress("comparing", len(pairs), quiet=json) as advance:
-                reader, temperature = until.of(asked), models.temperature
-                compared = await compare_by_model(pairs, reader, temperature=temperature, advance=advance)
-        stopped = until.stopped
+    pairs, run = read_name_pairs(file), Run(how, what="comparison")
+    opening = judge_session(run, judge, named="disease names", episode="disease names", batch_api=how.batch_api)
+    async with opening as (model, ledger):
+        if model is None:
+            compared = compare_by_rules(pairs)
+        else:
+            until = UntilStopped(is_stopped=is_stopped)
+            with run.progress("comparing", len(pairs)) as advance:
+                temperature = how.models.temperature
+                compared = await compare_by_model(pairs, until.of(model), temperature=temperature, advance=advance)
+            if until.stopped is not None:
+                missing = f"{len(compared)} of {counted(len(pairs), 'pair')} are compared"
+                run.stopped = type(until.stopped)(f"{until.stopped}; {missing}")
     agreed = agreement_with_labels(compared)
+    if how.json and agreed is not None:
+        note(_agreement_line(agreed))
     unreadable, failed = failures(compared)
-    rows = [_row(one) for one in compared]
-    keep_outcome(kept, rows, models=models, ledger=ledger, stopped=stopped)
-    if stopped is not None:
-        note("stopped early; what is over:")
-    if json:
-        print_json(rows)
-        if agreed is not None:
-            note(_agreement_line(agreed))
-    else:
-        _show(console(), compared, agreed)
     if judge is not None and (unreadable or failed):
-        lost = ", ".join(f"{n} {name}" for name, n in (unreadable | failed).items())
-        note(f"without a relation: {lost}")
-    if stopped is not None:
-        missing = f"{len(compared)} of {counted(len(pairs), 'pair')} are compared"
-        raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "comparison")
-    if 100 * sum(failed.values()) > max_failures * len(pairs):
-        problem = f"{sum(failed.values())} of {len(pairs)} questions to the judge failed ({', '.join(failed)})"
-        raise PlayFailure(f"{problem}, more than run.max-failures {max_failures:g} allows")
+        note(f"without a relation: {', '.join(f'{n} {name}' for name, n in (unreadable | failed).items())}")
+    output = Output(
+        document=[_row(one) for one in compared],
+        show=lambda screen: _show(screen, compared, agreed),
+        document_file=DOCUMENT,
+        written="",
+        failed=sum(failed.values()),
+        n=len(pairs),
+        plays="questions to the judge",
+        failures=", ".join(failed),
+    )
+    finish(run, output, ledger, purposes=False)
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:
@@ -102,11 +103,11 @@ def _row(one: ComparedPair) -> dict[str, Any]:
 
 
 def _show(screen: Console, compared: Sequence[ComparedPair], agreed: Agreement | None) -> None:
-    shown = table(None, ("a", "", "b", "relation"), left=4)
-    for one in compared:
-        relation = one.relation or ""
-        shown.add_row(_short(one.a), _SIGNS.get(relation, "?"), _short(one.b), relation or one.error)
-    screen.print(shown)
+    rows = (
+        (_short(one.a), _SIGNS.get(one.relation or "", "?"), _short(one.b), one.relation or one.error)
+        for one in compared
+    )
+    screen.print(table(None, ("a", "", "b", "relation"), rows, left=4))
     counts = ", ".join(f"{sum(one.relation == name for one in compared)} {name}" for name in RELATIONS)
     screen.print(f"{counted(len(compared), 'pair')}: {counts}", style="bold")
     if agreed is None:

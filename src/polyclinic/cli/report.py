@@ -16,6 +16,7 @@ from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
 from polyclinic.hospital.record.report import figures, page
 from polyclinic.results.comparing import compare_results
+from polyclinic.results.folder import RECORD
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.page import page as page_of_results
 from polyclinic.results.reading import is_fetched, read_results
@@ -75,9 +76,10 @@ def _beside(folder: Path) -> Path:
 
 
 def _page_of(folder: Path) -> Path:
-    """Returns the default page of results; a practice has written a report.html of its own, which stays."""
+    """Returns the default page of results; a practice, or several, have a report.html of their own, which stays."""
     page = _beside(folder) / "report.html"
-    return page.with_name("results.html") if is_result(page.resolve()) else page
+    is_taken = is_result(page.resolve()) or page.with_name("replicas.json").is_file()
+    return page.with_name("results.html") if is_taken else page
 
 
 _PAGE = b"<!DOCTYPE html"
@@ -90,7 +92,7 @@ def _holds_results(folder: Path) -> bool:
     try:
         return bool(read_results(folder))
     except BadInput:
-        return any((folder / name).exists() for name in ("results.json", "summary.json"))
+        return (folder / RECORD).exists()
 
 
 def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:

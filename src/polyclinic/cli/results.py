@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 from rich.text import Text
 
-from polyclinic.cli.results_tables import hospital_tables, show_compared, show_hospitals, show_joined, write_tables
 from polyclinic.errors import UserError
 from polyclinic.files import make_empty_folder
 from polyclinic.frames import flat
-from polyclinic.hospital.record.comparison import compare_runs
+from polyclinic.hospital.record.comparison import PairedBy, compare_runs
 from polyclinic.hospital.record.recorded import is_run
 from polyclinic.results.comparing import compare_results, difference_rows
-from polyclinic.results.export import TableLayout
+from polyclinic.results.export import TableLayout, write_tables
 from polyclinic.results.facts import costs_of, record_facts
-from polyclinic.results.folder import RunRecord
 from polyclinic.results.joining import call_rows, flat_rows, item_rows, join
-from polyclinic.results.printed import TableColumns, differences, printed
+from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed
+from polyclinic.results.printed import show as show_tables
 from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.run.options import FILE, BootstrapSeed, Json, Several
 from polyclinic.storage.server import is_store
-from polyclinic.terminal.figures import ShownFigure, at_least
+from polyclinic.terminal.figures import ShownFigure, money, number, with_ends
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import p_value, table_of
 
 _AS_FILE = "markdown and latex as it is shown (tables only), csv, json and parquet as plain rows"
 Format = Annotated[
@@ -66,25 +64,8 @@ Columns = Annotated[
 ]
 
 
-def _show_runs(results: Sequence[RunResults], *, json: bool) -> None:
-    """Prints a line for each run."""
-    rows = [_listed(one) for one in results]
-    if json:
-        print_json(rows)
-        return
-    shown = table(None, ("folder", "run", "of", "who", "finished", "items", "cost"), left=5)
-    for row in rows:
-        of, who = ", ".join(row["sets"]), ", ".join([*row["models"], *row["methods"]])
-        finished = ShownFigure(row["finished"][:16].replace("T", " "), {"": row["finished"]})
-        texts = (row["folder"], row["kind"], of, who)
-        items = ShownFigure(f"{row['items']:,}{' so far' if row['stopped'] else ''}", {"": row["items"]})
-        shown.add_row(
-            *(Text(plain(text)) for text in texts), finished, items, at_least(row["cost"], ".4f", more=row["unpriced"])
-        )
-    console().print(shown)
-
-
 def _listed(one: RunResults) -> dict[str, Any]:
+    """Returns what the list of runs says of one."""
     cost, unpriced = costs_of(one.record)
     return {
         "folder": one.called,
@@ -100,7 +81,16 @@ def _listed(one: RunResults) -> dict[str, Any]:
     }
 
 
-_FOLDER = "folder"
+_COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "folder": lambda run: str(run["folder"]),
+    "run": lambda run: str(run["kind"]),
+    "of": lambda run: ", ".join(run["sets"]),
+    "who": lambda run: ", ".join([*run["models"], *run["methods"]]),
+    "finished": lambda run: ShownFigure(run["finished"][:16].replace("T", " "), {"": run["finished"]}),
+    "items": lambda run: ShownFigure(f"{run['items']:,}{' so far' if run['stopped'] else ''}", {"": run["items"]}),
+    "cost": lambda run: money(run["cost"], run["unpriced"]),
+}
+"""The columns of the list of runs."""
 
 
 def show(
@@ -126,51 +116,49 @@ def show(
     json: Json = False,
 ) -> None:
     """Prints what a run was, and what came of it; several runs are one table."""
-    if layout == _FOLDER:
+    if layout == "folder":
         _fetch(folders, out)
         return
     to = None if layout is None else TableLayout(layout)
     results = read_results(*folders)
     if rows == "table":
-        _show_table(results, measure, columns, to, out, json=json)
+        _show_table(results, measure or (), columns, to, out, json=json)
         return
-    if rows == "runs":
-        _show_runs(results, json=json)
-        return
-    if rows == "calls":
-        of_rows = [*call_rows(results)]
-        if not of_rows:
-            raise UserError("no calls are kept there: these runs asked no model, or were made before calls were kept")
-    else:
-        of_rows = [*item_rows(results)]
+    listing = {"runs": lambda: list(map(_listed, results)), "calls": lambda: [*call_rows(results)]}
+    found = listing.get(rows, lambda: [*item_rows(results)])()
+    if rows == "calls" and not found:
+        raise UserError("no calls are kept there: these runs asked no model, or were made before calls were kept")
     if json and to is None and out is None:
-        print_json(of_rows)
+        print_json(found)
+    elif rows == "runs" and to is None and out is None:
+        console().print(table_of(None, found, _COLUMNS, left=5))
     else:
-        write_tables([], of_rows, to, out, otherwise=TableLayout.CSV)
+        write_tables([], found, to, out, otherwise=TableLayout.CSV)
 
 
 def _show_table(
     results: Sequence[RunResults],
-    measures: Sequence[str] | None,
+    measures: Sequence[str],
     columns: TableColumns | None,
     to: TableLayout | None,
     out: Path | None,
     *,
     json: bool,
 ) -> None:
-    joined = join(results, measures=measures or ())
-    if to is not None or out is not None:
-        write_tables(printed(joined, columns), flat_rows(joined), to, out)
-        return
+    joined = join(results, measures=measures)
+    tables, rows = printed(joined, columns), flat_rows(joined)
     records = [one.record for one in results]
-    if json:
-        of_runs = {"record": records[0]} if len(records) == 1 else {"records": records}
-        print_json(of_runs | {"table": flat_rows(joined)})
-        return
-    screen = console()
-    if len(records) == 1:
-        show_record(screen, records[0])
-    show_joined(screen, joined, columns)
+    if to is not None or out is not None:
+        write_tables(tables, rows, to, out)
+    elif json:
+        print_json(({"record": records[0]} if len(records) == 1 else {"records": records}) | {"table": rows})
+    else:
+        screen = console()
+        if len(records) == 1:
+            for name, text in record_facts(records[0]).items():
+                screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
+            screen.print()
+        show_tables(screen, tables)
 
 
 def _fetch(stores: Sequence[str], out: Path | None) -> None:
@@ -182,13 +170,6 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
     for folder in came:
         shutil.copytree(folder, out / folder.name)
     console().print(plain(f"{len(came)} folders: {out}"))
-
-
-def show_record(screen: Console, record: RunRecord) -> None:
-    """Prints what a run was."""
-    for name, text in record_facts(record).items():
-        screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
-    screen.print()
 
 
 def compare(
@@ -205,20 +186,67 @@ def compare(
     out: NewTable = None,
     json: Json = False,
 ) -> None:
-    """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
+    """Prints paired differences; of two runs of the hospital with one seed, patient by patient."""
+    document: Any
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
-        hospitals = compare_runs(*map(Path, folders))
-        if layout is not None or out is not None:
-            write_tables(hospital_tables(hospitals), [flat(one) for one in hospitals["measures"]], layout, out)
-        elif json:
-            print_json(hospitals)
-        else:
-            show_hospitals(console(), hospitals)
-        return
-    compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)
-    if layout is not None or out is not None:
-        write_tables([differences(compared)], difference_rows(compared), layout, out)
-    elif json:
-        print_json(compared.rows)
+        document = compare_runs(*map(Path, folders))
+        tables, rows = hospital_tables(document), [flat(one) for one in document["measures"]]
+        about = _about_hospitals(document)
     else:
-        show_compared(console(), compared)
+        compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)
+        document, tables, rows, about = compared.rows, [differences(compared)], difference_rows(compared), []
+    if layout is not None or out is not None:
+        write_tables(tables, rows, layout, out)
+    elif json:
+        print_json(document)
+    else:
+        for line in about:
+            console().print(plain(line), soft_wrap=True)
+        show_tables(console(), tables)
+
+
+_PAIRED: dict[PairedBy, str] = {
+    "patients": "patient by patient: illnesses with which they came to both",
+    "runs": "run by run: means of the patients of each seed",
+}
+_HOW = (
+    "means over pairs that have the measure in both; intervals by bootstrap over residents or runs, p by turning "
+    "signs, adjusted over the measures of a table by Holm"
+)
+
+
+def _about_hospitals(compared: dict[str, Any]) -> list[str]:
+    """Returns which two runs of the hospital are compared, their common onsets, and how they differ."""
+    only = compared["only_first"], compared["only_second"]
+    why = ": with the other their residents were ill already, or dead" if any(only) else ""
+    differs = [f"{name}: {one} → {other}" for name, (one, other) in compared["differs"].items()]
+    return [
+        f"1: {compared['first']}",
+        f"2: {compared['second']}",
+        f"seed {', '.join(map(str, compared['seeds']))}: {compared['onsets']:,} onsets are the same in both; "
+        f"{only[0]:,} only in 1, {only[1]:,} only in 2{why}",
+        *(differs or ["begun alike: what differs comes from versions of the package, or of models"]),
+        "",
+    ]
+
+
+def hospital_tables(compared: dict[str, Any]) -> list[PrintedTable]:
+    """Returns by how much the second run is above the first: a table for each way of pairing."""
+    tables = []
+    for by, title in _PAIRED.items():
+        rows = [
+            (
+                one["name"],
+                number(one["first"]),
+                number(one["second"]),
+                with_ends(one["difference"].mean, one["difference"].low, one["difference"].high, "+.2f"),
+                p_value(one["p_holm"]),
+                number(one["difference"].n, ","),
+            )
+            for one in compared["measures"]
+            if one["by"] == by
+        ]
+        if rows:
+            tables.append(PrintedTable(title, ("", "1", "2", "2 − 1", "p (Holm)", "pairs"), tuple(rows)))
+    tables[-1:] = [one._replace(notes=(_HOW,)) for one in tables[-1:]]
+    return tables

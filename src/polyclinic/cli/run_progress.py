@@ -15,6 +15,7 @@ from polyclinic.hospital.record.account import Account
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import DAY, Happening
 from polyclinic.hospital.running import Watching
+from polyclinic.terminal.figures import money
 from polyclinic.terminal.screen import console
 
 _EVERY = 0.2  # seconds between two pictures
@@ -54,7 +55,7 @@ class _Picture:
         if self._calls:
             parts.append(f"{self._calls / seconds:,.0f} calls/s")
         if self._cost is not None:
-            parts.append(f"cost {self._cost:.4f}")
+            parts.append(f"cost {money(self._cost)}")
         done = counts["triaged"] if self._by_visits else happening.t / DAY
         self._bar.update(self._task, description="  ".join(parts), completed=done)
 

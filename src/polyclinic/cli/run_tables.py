@@ -13,7 +13,7 @@ from polyclinic.hospital.record import tables
 from polyclinic.hospital.record.tables import RunTable
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.terminal.figures import low_to_high
+from polyclinic.terminal.figures import low_to_high, money
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, mean_and_error, table
 
@@ -60,7 +60,7 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
     screen.print(plain(f"{minds}\n{told}"), style="dim")
     _show_trust(screen, document)
     if document["calls"]:
-        cost = "" if document["cost"] is None else f", cost {document['cost']:.4f}"
+        cost = "" if document["cost"] is None else f", cost {money(document['cost'])}"
         screen.print(f"{document['calls']:,} calls, {document['tokens']:,} tokens{cost}", style="dim")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,13 +12,12 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
-from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.sessions import open_judge
-from polyclinic.errors import BadInput, RunStopped, UserError
-from polyclinic.evaluations.aie.tables import show_compared, show_left_out
+from polyclinic.cli.sessions import judge_session
+from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.aie.declaration import show_comparisons, show_left_out
 from polyclinic.evaluations.people import show_agreement, show_figures
 from polyclinic.evaluations.protocol import followed, mind_kind, with_temperatures
 from polyclinic.judging.people import agreed, figures, people_judgements
@@ -30,21 +29,20 @@ from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.grades import LETTERS, Aspect, Judgement, read_judgements
 from polyclinic.metrics.icd import linking
 from polyclinic.metrics.icd import scores as icd_scores
-from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Model
+from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import traces_in
 from polyclinic.run import options
-from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.options import FILE, Json, KeptOptions, RunOptions
-from polyclinic.run.output import keep_outcome, short_names
-from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import check_place
+from polyclinic.run.options import FILE, Json
+from polyclinic.run.output import DOCUMENT, Output, finish, short_names
+from polyclinic.run.run import Run, resume_hint
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
-from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
+from polyclinic.terminal.tables import Column, cell, counted, interval, show_problems, table, table_of
 
 Reference = Annotated[
     Path | None,
@@ -74,28 +72,24 @@ async def aie(
     """Scores the dialogues of each file, and compares the doctors."""
     metrics = conversation.choose_metrics(metric or ())
     files = [one for path in files for one in (traces_in(path) if path.is_dir() else [path])]
+    if len({file.with_suffix("") for file in files}) < len(files):
+        raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
     read = [] if cases is None else read_case_file(shipped_path(cases), strict=strict)
     known = {case.id: case for case in read}
-    summaries = {name: await _summary(path, known, metrics, seed) for name, path in _names(files).items()}
+    summaries = {
+        name: await _summary(path, known, metrics, seed) for name, path in zip(short_names(files), files, strict=True)
+    }
     if not any(summary.scores for summary in summaries.values()):
         left_out = [one for summary in summaries.values() for one in summary.left_out]
         because = f"; the first, {left_out[0].id}: {left_out[0].problem}" if left_out else ""
         raise BadInput(f"none of the {len(left_out)} dialogues can be scored{because}", path=files[0])
     compared = conversation.compare(summaries, seed=seed)
     if json:
-        documents = [
-            {
-                "file": str(path),
-                "n": len(one.scores),
-                "metrics": one.metrics,
-                "second": one.second,
-                "cases": [{"id": score.id, **score.values} for score in one.scores],
-                "left_out": one.left_out,
-                "unreadable": one.unreadable,
-                "failed": one.failed,
-            }
-            for path, one in zip(files, summaries.values(), strict=True)
-        ]
+        documents = []
+        for path, one in zip(files, summaries.values(), strict=True):
+            document = {"file": str(path), "n": len(one.scores), **msgspec.structs.asdict(one)}
+            document["cases"] = [{"id": score.id, **score.values} for score in document.pop("scores")]
+            documents.append(document)
         print_json(documents[0] if len(files) == 1 else {"files": documents, "comparisons": compared})
     else:
         screen = console()
@@ -103,9 +97,9 @@ async def aie(
             _show_summary(screen, name, summary)
         if len(summaries) > 1:
             names = next(iter(summaries.values())).metrics
-            rows = ((plain(name), *(mean_and_error(one.metrics[name]) for one in summaries.values())) for name in names)
+            rows = ((name, *(one.metrics[name] for one in summaries.values())) for name in names)
             screen.print(table("side by side, mean ± se", ("metric", *summaries), rows), "")
-            show_compared(screen, compared)
+            show_comparisons(screen, compared)
     conversation.check_measured(metrics, (one.scores for one in summaries.values()))
 
 
@@ -120,73 +114,52 @@ async def _summary(
 def _show_summary(screen: Console, name: str, summary: conversation.ConversationSummary) -> None:
     shown = table(name, ("metric", "mean ± se", "95 % interval", "n"))
     for metric, one in summary.metrics.items():
-        n = ShownFigure(f"{one.n}{' turns' if metric == 'AVG_LEN' else ''}", {"": one.n})
-        shown.add_row(plain(metric), mean_and_error(one), interval(one), n)
+        n = ShownFigure(f"{one.n} turns", {"": one.n}) if metric == "AVG_LEN" else one.n
+        shown.add_row(metric, one, interval(one), n)
     shown.add_section()
     for metric, one in summary.second.items():
-        shown.add_row(metric, mean_and_error(one), interval(one), str(one.n), style="dim")
+        shown.add_row(metric, one, interval(one), one.n, style="dim")
     screen.print(shown)
     wholly = [problem for problem in summary.left_out if not problem.metrics]
     counts = f"{counted(len(summary.scores), 'dialogue')}; {len(wholly)} left out, {summary.failed} of them failed; "
-    screen.print(Text(f"{counts}{summary.unreadable} diagnoses unreadable (counted as wrong)", style="bold"))
+    screen.print(f"{counts}{summary.unreadable} diagnoses unreadable (counted as wrong)", style="bold")
     show_left_out(screen, summary.left_out)
     screen.print()
 
 
-def _names(files: Sequence[Path]) -> dict[str, Path]:
-    """Returns the files by the shortest ends of their paths that differ."""
-    if len({file.with_suffix("") for file in files}) < len(files):
-        raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
-    return dict(zip(short_names(files), files, strict=True))
-
-
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(KeptOptions):
+class ScoreOptions(options.AskOptions):
     """The options of the commands that may ask a model about recorded reports."""
 
     protocol: options.Protocol = "ours"
     seed: options.BootstrapSeed = 0
-    json: Json = False
-    models: options.Models = options.MODELS
     batch_api: options.BatchApi = False
 
 
 _SCORE = ScoreOptions()
+Rules = FollowedProtocol[MvmeSettings]
 
 
-class _Scoring:
-    """The scoring of recorded reports, with the model that may be asked, the calls to it, and a stop."""
+def _begin(how: ScoreOptions, model: str | None, what: str) -> tuple[Run, Rules]:
+    """Returns the run of a command that may ask a model, and the protocol that it follows."""
+    rules = followed(MvmeSettings, how.protocol)
+    models, _ = with_temperatures(rules, how.models, {"judge": [model]})
+    return Run(replace(how, models=models), what=what), rules
 
-    def __init__(self, how: ScoreOptions, model: str | None, what: str) -> None:
-        self.how, self.model, self.what = how, model, what
-        self.rules = followed(MvmeSettings, how.protocol)
-        models, _ = with_temperatures(self.rules, how.models, {"judge": [model]})
-        kept: dict[str, Any] = {"out": how.out, "reuse": how.reuse, "invocation": how.invocation}
-        self.run = RunOptions(seed=how.seed, json=how.json, models=models, **kept)
-        check_place(how)
-        self.batches = check_batches(how, [model], wanted=how.batch_api)
-        self.ledger = Ledger()
-        self.stopped: RunStopped | None = None
 
-    def check_any(self, scored: Sequence[object]) -> None:
-        """Ends a command that was stopped before anything was scored."""
-        if self.stopped is not None and not scored:
-            raise resume_hint(self.stopped, self.how, self.what)
+class GradesOfFile(recorded.GradeSummary, frozen=True, kw_only=True):
+    """The figures of a file of grades, as `--json` prints them; by doctor if there are several."""
 
-    def finish(self, document: dict[str, Any], show: Callable[[Console], None]) -> None:
-        """Keeps and prints the results; a command that was stopped ends with how to resume it."""
-        run, stopped = self.run, self.stopped
-        if stopped is not None:
-            note("stopped early; what is over:")
-            document["stopped"] = str(stopped)
-        keep_outcome(self.how, document, models=run.models, ledger=self.ledger, seed=run.seed, stopped=stopped)
-        if run.json:
-            print_json(document)
-        else:
-            show(console())
-        if stopped is not None:
-            raise resume_hint(stopped, self.how, self.what)
+    file: str
+    judge: dict[str, Any]
+    protocol: str
+    missing_grade: str
+    n: int
+    brackets: dict[Aspect, float | None]
+    unreadable: list[recorded.Unreadable]
+    doctors: dict[str, recorded.GradeSummary]
+    ties: list[recorded.Ties]
 
 
 async def director(
@@ -213,36 +186,45 @@ async def director(
     """Scores the grades of one file, or of two and how far they agree."""
     if len(files) > 2:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
-    scoring = _Scoring(how, judge, "grading")
+    run, rules = _begin(how, judge, "grading")
     read: list[list[Judgement]] = []
-    for path in files:
-        if scoring.stopped is None and (judgements := await _read_grades(path, reference, scoring)):
-            read.append(judgements)
-    scoring.check_any(read)
-    graded = [_grades_document(path, one, scoring) for path, one in zip(files, read, strict=False)]
-    document: dict[str, Any] = dict(graded[0])
+    asked = None if judge == "rules" else judge
+    opening = judge_session(run, asked, named="director", episode="director", batch_api=how.batch_api)
+    async with opening as (model, ledger):
+        for path in files:
+            if run.stopped is None and (judgements := await _read_grades(path, reference, judge, model, run, rules)):
+                read.append(judgements)
+    if run.stopped is not None and not read:
+        raise resume_hint(run.stopped, how, run.what)
+    graded = [_grades_of(path, one, rules, how.seed) for path, one in zip(files, read, strict=False)]
     between = recorded.compare_judges(*read) if len(read) > 1 else None
+    document: dict[str, Any] = msgspec.structs.asdict(graded[0])
     if between is not None:
         document = {"files": graded, "agreement": between}
-    if verdicts:
-        document["people"] = _people(verdicts, read, how.seed)
+    people = _people(verdicts, read, how.seed) if verdicts else {}
 
     def show(screen: Console) -> None:
         for one in graded:
             _show_grades(screen, one)
         if between is not None:
             _show_two_judges(screen, between, f"{files[0]} and {files[1]}")
-        if people := document.get("people"):
+        if people:
             show_agreement(screen, "grades", people["among_themselves"])
             show_figures(screen, people["figures"])
             _show_two_judges(screen, people["with_judge"], f"{files[0]} and people, most of whom say")
 
-    scoring.finish(document, show)
+    document |= {"people": people} if people else {}
+    finish(run, Output(document=document, show=show, document_file=DOCUMENT, written=""), ledger, purposes=False)
 
 
-async def _read_grades(path: Path, reference: Path | None, scoring: _Scoring) -> list[Judgement]:
+async def _read_grades(
+    path: Path, reference: Path | None, judge: str, model: Model | None, run: Run, rules: Rules
+) -> list[Judgement]:
     """Reads the grades of a file; reports without any are graded now, until that is stopped."""
-    judge, rules = scoring.model or "rules", scoring.rules
+    from polyclinic.judging import director as directors  # noqa: PLC0415 - not needed if the letters are there
+    from polyclinic.judging.director_by_rules import RulesJudge  # noqa: PLC0415
+    from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415
+
     if recorded.is_ours(path, "judge"):
         judgements = read_judgements(path)
         if len({(one.judge, one.version, one.prompts) for one in judgements}) > 1:
@@ -256,50 +238,37 @@ async def _read_grades(path: Path, reference: Path | None, scoring: _Scoring) ->
         rules.check_mind("judge", "--judge", judge, mind_kind(judge))
     if found.without_reference:
         note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
-    return recorded.recorded_judgements(found.reports) if lettered else await _grade(found.reports, judge, scoring)
-
-
-async def _grade(reports: Sequence[recorded.RecordedReport], judge: str, scoring: _Scoring) -> list[Judgement]:
-    from polyclinic.judging import director as directors  # noqa: PLC0415 - not needed if the letters are there
-    from polyclinic.judging.director_by_rules import RulesJudge  # noqa: PLC0415
-    from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415
-
-    run = scoring.run
-    if judge == "rules":
-        graded, scoring.stopped = await directors.grade_recorded(RulesJudge(read_knowledge()), reports)
-        return graded
-    opening = open_judge(judge, run, named="director", episode="director", what="grading", batches=scoring.batches)
-    async with opening as (asked, ledger):
-        model = directors.ModelJudge(asked, temperature=run.models.temperature)
-        graded, stopped = await directors.grade_recorded(model, reports)
-    scoring.ledger.include(ledger)
+    if lettered:
+        return recorded.recorded_judgements(found.reports)
+    temperature = run.config.models.temperature
+    by = RulesJudge(read_knowledge()) if model is None else directors.ModelJudge(model, temperature=temperature)
+    graded, stopped = await directors.grade_recorded(by, found.reports)
     if stopped is not None:
-        scoring.stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")
+        run.stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(found.reports)} reports are graded")
     return graded
 
 
-def _grades_document(path: Path, judgements: Sequence[Judgement], scoring: _Scoring) -> dict[str, Any]:
-    """Returns the figures of one file, as `--json` prints them; by doctor if there are several."""
-    first, doctors, rules = judgements[0], recorded.by_doctor(judgements), scoring.rules
+def _grades_of(path: Path, judgements: Sequence[Judgement], rules: Rules, seed: int) -> GradesOfFile:
+    first, doctors = judgements[0], recorded.by_doctor(judgements)
     missing_grade = rules.of(rules.settings.missing_grade)
-    of = partial(recorded.summarise, missing_grade=missing_grade, seed=scoring.run.seed)
+    of = partial(recorded.summarise, missing_grade=missing_grade, seed=seed)
     whole = of(judgements)
-    return {
-        "file": str(path),
-        "judge": {"name": first.judge, "version": first.version, "prompts": first.prompts},
-        "protocol": rules.given,
-        "missing_grade": missing_grade,
-        "n": len(judgements),
+    return GradesOfFile(
         **msgspec.structs.asdict(whole),
-        "brackets": recorded.brackets(whole.metrics),
-        "unreadable": recorded.unreadable(judgements),
-        "doctors": {name: of(theirs) for name, theirs in doctors.items()} if len(doctors) > 1 else {},
-        "ties": recorded.ties(judgements),
-    }
+        file=str(path),
+        judge={"name": first.judge, "version": first.version, "prompts": first.prompts},
+        protocol=rules.given,
+        missing_grade=missing_grade,
+        n=len(judgements),
+        brackets=recorded.brackets(whole.metrics),
+        unreadable=recorded.unreadable(judgements),
+        doctors={name: of(theirs) for name, theirs in doctors.items()} if len(doctors) > 1 else {},
+        ties=recorded.ties(judgements),
+    )
 
 
 def _people(paths: Sequence[Path], read: Sequence[Sequence[Judgement]], seed: int) -> dict[str, Any]:
-    """Returns what people grade of the same reports, how far they agree, and how far the judge of the first file does.
+    """Returns people's grades of the same reports, how far they agree, and how far the judge of the first file does.
 
     Their verdicts may be on no other reports than those of the files.
     """
@@ -314,40 +283,48 @@ def _people(paths: Sequence[Path], read: Sequence[Sequence[Judgement]], seed: in
     }
 
 
-def _show_grades(screen: Console, graded: Mapping[str, Any]) -> None:
-    judge = graded["judge"]
+def _show_grades(screen: Console, graded: GradesOfFile) -> None:
+    judge = graded.judge
     hashed = f", prompts {judge['prompts']}" if judge["prompts"] else ""
-    title = f"{graded['file']}: {graded['n']} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
+    title = f"{graded.file}: {graded.n} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
     screen.print(plain(title), style="bold")
-    whole = recorded.GradeSummary(**{name: graded[name] for name in recorded.GradeSummary.__struct_fields__})
     columns = "aspect", "mean ± se", "(bracket)", "95 % interval", "n", "unreadable", *LETTERS, "with length"
-    for doctor, summary in (graded["doctors"] or {None: whole}).items():
-        shown = table(doctor, columns)
-        for aspect, one in summary.metrics.items():
-            means = mean_and_error(one, ".3f"), number(one.bracket, ".3f"), interval(one, ".3f")
-            counts = one.n, one.unreadable, *summary.grades[aspect].values()
-            shown.add_row(aspect, *means, *map(str, counts), number(summary.length[aspect], "+.2f"))
-        screen.print(shown)
+    for doctor, summary in graded.doctors.items() or [(None, graded)]:
+        rows = (
+            (
+                aspect,
+                cell(one, ".3f"),
+                number(one.bracket, ".3f"),
+                interval(one, ".3f"),
+                *(one.n, one.unreadable, *summary.grades[aspect].values()),
+                number(summary.length[aspect], "+.2f"),
+            )
+            for aspect, one in summary.metrics.items()
+        )
+        screen.print(table(doctor, columns, rows))
         if summary.failed:
             failures = ", ".join(f"{n} {plain(name)}" for name, n in summary.failed.items())
             screen.print(f"not judged, and outside every mean: {failures}", style="yellow")
-    if graded["protocol"] == "paper":
+    if graded.protocol == "paper":
         screen.print("protocol paper: a missing grade counts as 1", style="dim")
-    problems = ((f"without a grade on {one.aspect}: {one.problem}", one.case) for one in graded["unreadable"])
-    show_problems(screen, problems)
+    show_problems(screen, ((f"without a grade on {one.aspect}: {one.problem}", one.case) for one in graded.unreadable))
     screen.print()
 
 
 def _show_two_judges(screen: Console, agreed: Mapping[Aspect, recorded.TwoJudges], names: str) -> None:
-    measures = "alike", "within one", "kappa", "weighted kappa", "Spearman", "first", "second", "n", "ungraded"
-    shown = table(f"{names}, on the reports of both", ("aspect", *measures))
-    for aspect, two in agreed.items():
-        shares = [number(value, ".1f", " %") for value in (two.exact.percent, two.within_one)]
-        numbers = (two.exact.kappa, two.weighted_kappa, two.spearman, *(two.means or (None, None)))
-        shown.add_row(
-            aspect, *shares, *(number(value, ".3f") for value in numbers), str(two.exact.n), str(two.ungraded)
-        )
-    screen.print(shown)
+    columns: dict[str, Column] = {
+        "aspect": lambda row: row[0],
+        "alike": lambda row: number(row[1].exact.percent, ".1f", " %"),
+        "within one": lambda row: number(row[1].within_one, ".1f", " %"),
+        "kappa": (lambda row: row[1].exact.kappa, ".3f"),
+        "weighted kappa": (lambda row: row[1].weighted_kappa, ".3f"),
+        "Spearman": (lambda row: row[1].spearman, ".3f"),
+        "first": (lambda row: row[1].means and row[1].means[0], ".3f"),
+        "second": (lambda row: row[1].means and row[1].means[1], ".3f"),
+        "n": lambda row: row[1].exact.n,
+        "ungraded": lambda row: row[1].ungraded,
+    }
+    screen.print(table_of(f"{names}, on the reports of both", agreed.items(), columns))
 
 
 async def icd(
@@ -381,8 +358,8 @@ async def icd(
 ) -> None:
     """Links the diagnoses of the reports to ICD-10, and scores them."""
     begun = time.perf_counter()
-    scoring = _Scoring(how, names_by, "scoring")
-    rules, names = scoring.rules, scoring.rules.settings.names
+    run, rules = _begin(how, names_by, "scoring")
+    names = rules.settings.names
     rules.check_switch("icd.plain", plain, "compares the names that a model reads", names.section)
     if names_by is None and rules.side == "paper" and names.paper == "model":
         raise UserError(
@@ -396,9 +373,12 @@ async def icd(
     split = icd_scores.whole_text if names_by is not None else linking.split_plainly if plain else split_names
     reports = icd_scores.read_named_reports(file, references=references, split=split)
     by_rules: dict[str, int] = {}
-    if names_by is not None:
-        reports, by_rules = await _named_by(names_by, reports, scoring)
-        scoring.check_any(reports.pairs)
+    named = {"named": "disease names", "episode": "disease extraction", "option": "--names-by"}
+    async with judge_session(run, names_by, **named, batch_api=how.batch_api) as (model, ledger):
+        if model is not None:
+            reports, by_rules = await _named_by(model, reports, run)
+    if run.stopped is not None and not reports.pairs:
+        raise resume_hint(run.stopped, how, run.what)
     if table is None and reports.language == "zh":
         raise UserError(
             "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set icd.table=FILE"
@@ -409,24 +389,20 @@ async def icd(
     )
     linker = linking.with_nearest(entries, linker) if nearest else linker
     summary = icd_scores.score_names(reports.pairs, linker, seed=how.seed)
+    as_they_are = ("per_case", "reference_number", "names", "unlinked", "without_names", "cases")
     document = {
         "file": str(file),
         "layout": reports.layout,
         "n": len(summary.cases),
         "metrics": {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in summary.metrics.items()},
         "standard_errors": {name: e.stderr for name, e in summary.metrics.items()},
-        "per_case": summary.per_case,
-        "reference_number": summary.reference_number,
+        **{name: getattr(summary, name) for name in as_they_are},
         "table": len(entries),
-        "names": summary.names,
-        "unlinked": summary.unlinked,
         "ties": summary.tied,
         "ties_across_categories": summary.tied_categories,
-        "without_names": summary.without_names,
         "unreadable": reports.unreadable,
         "failed": sum(problem.failed for problem in reports.left_out),
         "left_out": reports.left_out,
-        "cases": summary.cases,
         "seconds": round(time.perf_counter() - begun, 2),
         "protocol": how.protocol,
         "nearest": nearest,
@@ -436,38 +412,35 @@ async def icd(
     if by_rules and not how.json:
         lost = ", ".join(f"{n} {error}" for error, n in by_rules.items())
         note(f"diagnoses that {names_by} gave no usable names of, read by rules: {lost}")
-    scoring.finish(document, partial(_show_codes, document=document, summary=summary))
+    show = partial(_show_codes, document=document, summary=summary)
+    finish(run, Output(document=document, show=show, document_file=DOCUMENT, written=""), ledger, purposes=False)
 
 
 async def _named_by(
-    model: str, reports: icd_scores.NamedReports, scoring: _Scoring
+    model: Model, reports: icd_scores.NamedReports, run: Run
 ) -> tuple[icd_scores.NamedReports, dict[str, int]]:
     """Returns the reports with the names that a model reads; of a run that was stopped, those that it has read."""
     from polyclinic.judging.disease_names import extract_diseases  # noqa: PLC0415 - only if a model reads names
     from polyclinic.judging.model_judging import NotAsked, UntilStopped  # noqa: PLC0415
 
-    run, texts, until = scoring.run, icd_scores.texts_of(reports.pairs), UntilStopped(is_stopped=is_stopped)
-    named = {"named": "disease names", "episode": "disease extraction", "option": "--names-by"}
-    async with open_judge(model, run, **named, what="scoring", batches=scoring.batches) as (asked, ledger):
-        with progress("reading names", len(set(texts)), quiet=run.json) as advance:
-            reader, temperature = until.of(asked), run.models.temperature
-            found = await extract_diseases(texts, reader, temperature=temperature, advance=advance)
-    scoring.ledger.include(ledger)
+    texts, until = icd_scores.texts_of(reports.pairs), UntilStopped(is_stopped=is_stopped)
+    with progress("reading names", len(set(texts)), quiet=run.config.json) as advance:
+        temperature = run.config.models.temperature
+        found = await extract_diseases(texts, until.of(model), temperature=temperature, advance=advance)
     read = [pair for pair in reports.pairs if not found.left & set(icd_scores.texts_of([pair]))]
     by_rules = dict(found.by_rules)
     if until.stopped is not None:
         by_rules.pop(NotAsked.__name__, None)
         said = f"{until.stopped}; {len(read)} of {len(reports.pairs)} reports are read"
-        scoring.stopped = type(until.stopped)(said)
+        run.stopped = type(until.stopped)(said)
     pairs = tuple(icd_scores.with_names(pair, found.names) for pair in read)
     return msgspec.structs.replace(reports, pairs=pairs), by_rules
 
 
-def _show_codes(screen: Console, *, document: Mapping[str, Any], summary: Any) -> None:
+def _show_codes(screen: Console, *, document: Mapping[str, Any], summary: icd_scores.IcdSummary) -> None:
     shown = table(document["file"], ("metric", "pooled ± se", "95 % interval", "mean of cases ± se", "n"))
-    for name, e in summary.metrics.items():
-        mean = mean_and_error(summary.per_case[name]) if name in summary.per_case else ""
-        shown.add_row(name.replace("_", " "), mean_and_error(e), interval(e), mean, str(e.n))
+    for name, one in summary.metrics.items():
+        shown.add_row(name.replace("_", " "), one, interval(one), summary.per_case.get(name, ""), one.n)
     screen.print(shown)
     counts = (
         f"{counted(document['n'], 'report')}; {document['unreadable']} unreadable and {summary.without_names} in which "
@@ -479,6 +452,6 @@ def _show_codes(screen: Console, *, document: Mapping[str, Any], summary: Any) -
         f"{summary.unlinked} unlinked, {summary.tied} fit several codes equally well ({summary.tied_categories} in "
         "several categories)"
     )
-    screen.print(Text(counts, style="bold"), soft_wrap=True)
+    screen.print(counts, style="bold", soft_wrap=True)
     screen.print(linked, style="dim", soft_wrap=True)
     show_left_out(screen, document["left_out"])

@@ -144,7 +144,7 @@ def serve(
         except PracticeTaken as taken_already:
             note(f"{serving.practice.folder}: {taken_already}. Until then the pages show, and keep nothing.")
     with bound(host, port) as taken:
-        if not serving.shelf.look():
+        if not serving.runs():
             note(
                 "There is no run of the hospital here; the page Results shows everything else."
                 if serving.holdings.known()

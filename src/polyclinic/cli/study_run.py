@@ -18,7 +18,6 @@ from rich.console import Console
 from polyclinic.cli.calling import BoundCommand, bind, complaint
 from polyclinic.cli.config import keys_of
 from polyclinic.cli.dry_run import rehearse
-from polyclinic.cli.results_tables import show_compared, show_joined
 from polyclinic.errors import (
     AccessLost,
     BadInput,
@@ -41,6 +40,7 @@ from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, re
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.folder import CALLS, RECORD, read_record, replacing
 from polyclinic.results.joining import flat_rows, join, told_apart
+from polyclinic.results.printed import differences, printed, show
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import (
     DIR,
@@ -254,7 +254,7 @@ def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunRes
         screen.print(f"{pairs} pairs: polyclinic results compare {out} --baseline NAME", style="dim", soft_wrap=True)
         return
     screen.print()
-    show_compared(screen, compare_results(results, baseline=baseline))
+    show(screen, [differences(compare_results(results, baseline=baseline))])
 
 
 def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) -> PolyclinicError | None:
@@ -327,6 +327,6 @@ def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions
         note("stopped early; what is over:")
     screen = console()
     screen.print(f"{plan.title}, so far" if left else plan.title, style="bold")
-    show_joined(screen, joined)
+    show(screen, printed(joined))
     _show_comparisons(screen, plan, whole, out)
     note(f"Results: {out}. All again: polyclinic results show {out}; as a page: polyclinic report {out}")

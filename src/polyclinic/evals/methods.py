@@ -1,4 +1,4 @@
-"""Our methods as solvers of Inspect, on our tasks and on other people's.
+"""Our methods as solvers of Inspect, on other people's tasks.
 
     inspect eval inspect_evals/medqa --solver polyclinic/medagents -S question_experts=3 --model direct/NAME
 
@@ -14,35 +14,20 @@ from string import ascii_uppercase
 from typing import Any
 
 import msgspec
-from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatMessageAssistant, ContentText
-from inspect_ai.solver import Solver, TaskState, solver
+from inspect_ai.model import ChatMessageAssistant, ContentText, ModelOutput, get_model
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import LimitExceededError
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import EndpointError, UserError
-from polyclinic.evals.adapter import Tested, converted, kept_as, solving, with_arguments
+from polyclinic.errors import BadInput, EndpointError, UserError
+from polyclinic.evals.adapter import Tested, kept
 from polyclinic.language.language import language_of
-from polyclinic.methods.table import METHODS, Answering, ChosenMethod, answering, choose, find_method
-from polyclinic.questions.exam import ExamQuestion
+from polyclinic.methods.table import METHODS, Answering, answering, choose, find_method
 from polyclinic.questions.examples import read_examples
-from polyclinic.questions.shown import show
 
 OUTCOME = "outcome"
 """The key of the outcome in a sample's store: the answer, and every call that it took."""
-
-QUESTION = "polyclinic_question"
-"""The key of the question in a sample's metadata, as we read it, with its context; holds no answer."""
-
-
-class _Always(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is given to every method alike."""
-
-    several: bool = False
-    seed: int = 0
-    temperature: float | None = None
-    examples: str | None = None
-    training: str | None = None
 
 
 @functools.cache
@@ -54,11 +39,60 @@ def solver_of(method: str) -> Callable[..., Solver]:
     """
     summary, name = find_method(method).summary, method.rpartition(":")[2]
 
-    def made(**given: Any) -> Solver:
-        always = converted({one: given.pop(one) for one in _Always.__struct_fields__ if one in given}, _Always, method)
-        return _solving(chosen_with(method, given), always)
+    def made(
+        *,
+        several: bool = False,
+        seed: int = 0,
+        temperature: float | None = None,
+        examples: str | None = None,
+        training: str | None = None,
+        **settings: Any,
+    ) -> Solver:
+        chosen = choose([method], [f"{key}={_text(value)}" for key, value in settings.items()])[0]
+        shown, learnt = (() if file is None else read_examples(Path(file)) for file in (examples, training))
+        ready: dict[tuple[int, int], tuple[Tested, Answering]] = {}  # by model and epoch
 
-    doc = f"""Puts each sample to the method `{method}`: {summary}.
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            del generate
+            model = get_model()
+            key = id(model), state.epoch
+            if key not in ready:
+                tested = Tested(model)
+                ready[key] = (
+                    tested,
+                    answering(
+                        chosen,
+                        lambda _: tested,
+                        examples=shown,
+                        training=learnt,
+                        temperature=temperature,
+                        seed=seed + state.epoch - 1,
+                    ),
+                )
+            tested, put = mine = ready[key]
+            try:
+                async with tested:
+                    outcome = await put(question := question_of(state, several=several))
+            except LimitExceededError:
+                # All samples may wait for what met the limit of this one; the next prepares it anew.
+                if ready.get(key) is mine:
+                    del ready[key]
+                raise
+            state.store.set(OUTCOME, msgspec.to_builtins(outcome, order="deterministic"))
+            if outcome.end is OutcomeEnd.FAILED:
+                raise EndpointError(outcome.problem)
+            for place, option in enumerate(question.options if outcome.answers else ()):
+                state.choices.mark_choice(place, option in outcome.answers)
+            said = told(outcome)
+            if said:
+                state.messages.append(ChatMessageAssistant(content=said))
+            state.output = ModelOutput.from_content(str(model), said)
+            return state
+
+        return solve
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"""Puts each sample to the method `{method}`: {summary}.
 
     The sample's choices are the options, and the chosen ones are marked. An answer that cannot be used marks none and
     leaves the completion empty; if no answer comes, the sample is an error.
@@ -74,130 +108,59 @@ def solver_of(method: str) -> Callable[..., Solver]:
     Raises:
         UserError: no such setting, a value that it does not take, or a file that cannot be used.
     """
-    return solver(name=name)(with_arguments(made, name, _Always, others="settings", doc=doc))
-
-
-def chosen_with(method: str, settings: dict[str, Any]) -> ChosenMethod:
-    """Returns a method with settings that are values or their texts.
-
-    Raises:
-        UserError: no such method or setting, or a value that it does not take.
-    """
-    return choose([method], [f"{key}={_text(value)}" for key, value in settings.items()])[0]
+    return solver(name=name)(made)
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return "none"
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool | None) else str(value)
 
 
-def _solving(chosen: ChosenMethod, always: _Always) -> Solver:
-    shown = read_examples(Path(always.examples)) if always.examples is not None else ()
-    learnt = read_examples(Path(always.training)) if always.training is not None else ()
-
-    def prepared(tested: Tested, epoch: int) -> Answering:
-        seed = always.seed + epoch - 1
-        return answering(
-            chosen, lambda _: tested, examples=shown, training=learnt, temperature=always.temperature, seed=seed
-        )
-
-    async def play(put: Answering, state: TaskState) -> str:
-        return await put_to(put, question_of(state, several=always.several), state)
-
-    return solving(prepared, play, by_epoch=True)
+def told(outcome: Outcome) -> str:
+    """Returns the completion of an outcome as other people's scorers read an answer; "" without an answer."""
+    return f"{outcome.rationale}\n\nANSWER: {', '.join(sorted(outcome.answers))}".strip() if outcome.answers else ""
 
 
-async def put_to(put: Answering, question: Question, state: TaskState) -> str:
-    """Puts a question to a method, and returns its completion as other people's scorers read an answer.
-
-    Raises:
-        EndpointError: no answer came.
-    """
-    outcome = await put(question)
-    state.store.set(OUTCOME, msgspec.to_builtins(outcome, order="deterministic"))
-    if outcome.end is OutcomeEnd.FAILED:
-        raise EndpointError(outcome.problem)
-    if not outcome.answers:
-        return ""
-    if state.choices:
-        for place, key in enumerate(question.options):
-            state.choices.mark_choice(place, key in outcome.answers)
-    said = f"{outcome.rationale}\n\nANSWER: {', '.join(sorted(outcome.answers))}".strip()
-    state.messages.append(ChatMessageAssistant(content=said))
-    return said
-
-
-def outcome_of(kept: object, kind: type[Outcome] = Outcome) -> Outcome:
-    """Returns the outcome that a sample's store keeps under `OUTCOME`; BadInput if there is none."""
-    outcome: Outcome = kept_as(kind, kept, "outcome", "one of polyclinic's methods")
-    return outcome
+def outcome_of(store: Any) -> Outcome:
+    """Returns the outcome in a sample's store; BadInput if there is none."""
+    found = kept(store, OUTCOME, "one of polyclinic's methods")
+    try:
+        return msgspec.convert(found, Outcome)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"the outcome in the sample's store cannot be read: {error}") from None
 
 
 SOLVERS: dict[str, Callable[..., Solver]] = {method: solver_of(method) for method in METHODS}
 """The solver of each method, by the method's name."""
 
 
-def as_sample(asked: ExamQuestion) -> Sample:
-    """Returns a question as a sample: the input is what is asked, the target the right keys."""
-    question = asked.question
-    choices = choices_of(question)
-    return Sample(
-        id=question.id,
-        input=show(question, options=choices is None),
-        choices=choices,
-        target=list(asked.key),
-        metadata={"subject": asked.subject, QUESTION: msgspec.to_builtins(question)},
-    )
-
-
-def choices_of(question: Question | None) -> list[str] | None:
-    """Returns the options as Inspect's choices; None under other keys than its letters, such as yes, no and maybe.
-
-    Inspect letters choices itself, and under other keys they would not be those of the target.
-    """
-    options = question.options if question is not None else {}
-    lettered = list(options) == [_letter(place) for place in range(len(options))]
-    return list(options.values()) if lettered else None
-
-
 def question_of(state: TaskState, *, several: bool = False) -> Question:
     """Returns what a sample asks; its target is not looked at.
 
-    One of ours is the question as it was read. Of any other the text of the input is the question and its choices are
-    the options A, B and so on, without a context, in the language that most of it is written in. No solver may have
-    changed the sample; its choices may have been shuffled.
+    The text of the input is the question and its choices are the options A, B and so on, without a context, in the
+    language that most of it is written in. No solver may have changed the sample; its choices may have been shuffled.
 
     Raises:
         UserError: the sample has no choices, or asks with more than text.
     """
     texts = [choice.value for choice in state.choices]
-    if (kept := state.metadata.get(QUESTION)) is not None:
-        question = msgspec.convert(kept, Question)
-        options = dict(zip(question.options, texts, strict=True)) if texts else question.options
-        return msgspec.structs.replace(question, options=options)
     if not texts:
         raise UserError(
             f"sample {state.sample_id} has no choices; a method answers multiple-choice questions, such as those of a "
             "task that Inspect scores with choice()"
         )
     contents = [] if isinstance(state.input, str) else [message.content for message in state.input]
-    if any(
-        not isinstance(part, ContentText) for content in contents if not isinstance(content, str) for part in content
-    ):
+    parts = [part for content in contents if not isinstance(content, str) for part in content]
+    if not all(isinstance(part, ContentText) for part in parts):
         raise UserError(f"sample {state.sample_id} asks with pictures or other files; a method reads text only")
+    # Inspect calls its choices A to Z, then 1, 2 and so on.
+    letters = [*ascii_uppercase, *map(str, range(1, len(texts)))]
     stem = state.input_text.strip()
     return Question(
         id=str(state.sample_id),
         stem=stem,
-        options={_letter(place): text for place, text in enumerate(texts)},
+        options=dict(zip(letters, texts, strict=False)),
         language=language_of([stem, *texts]),
         several=several,
     )
-
-
-def _letter(place: int) -> str:
-    """Returns how Inspect calls the choice at a place: A to Z, then 1, 2 and so on."""
-    return ascii_uppercase[place] if place < len(ascii_uppercase) else str(place - len(ascii_uppercase) + 1)

@@ -88,10 +88,9 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         players: by name.
         play: puts an item to a player; a failure of the player is part of what it returns, and not raised.
         score: scores a play, and may ask a judge.
-        summarise: sums up the plays of every player, in the order of the items.
+        summarise: sums up the plays of every player, in the order of the items; of a stopped run some are missing.
         report: returns the output of a summary.
         at_once: how many plays run at a time.
-        sums_up_parts: whether `summarise` accepts plays of only some items, not the same for every player.
         goes_on_without: whether the other players go on without one whose model refuses the key or is unknown.
         visit: names the visit of an item, which is played once more if a person at the desk takes back a line.
     """
@@ -103,7 +102,6 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
     summarise: Callable[[Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]], Awaitable[Summary]]
     report: Callable[[Summary], Output] | None = None
     at_once: int = AT_ONCE
-    sums_up_parts: bool = False
     goes_on_without: bool = False
     visit: Callable[[Item], str] | None = None
 
@@ -166,10 +164,9 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         if stopped is None:
             return await self.summarise(plays)
         summary = None
-        if self.sums_up_parts:
-            # A judge may not be asked any more, or too little is over.
-            with suppress(PolyclinicError, ArithmeticError, LookupError, ValueError):
-                summary = await self.summarise(plays)
+        # A judge may not be asked any more, or too little is over.
+        with suppress(PolyclinicError, ArithmeticError, LookupError, ValueError):
+            summary = await self.summarise(plays)
         left = [f"{name} {n - len(theirs)} of {n}" for name, theirs in plays.items() if len(theirs) < n]
         raise StoppedEarly(stopped, f"missing: {', '.join(left)}", summary=summary) from None
 
@@ -320,7 +317,7 @@ class Evaluation(Generic[Options, S]):
 
     Attributes:
         name: the command is `eval NAME`, and so is the kind of its results.
-        help: what the command does, in a line.
+        help: what the command does, in a line; of ours `declared` has it.
         options: a frozen dataclass; each field is an option.
         plan: returns what a run with these options is going to do; a UserError for what cannot be done.
         paper: the settings of the paper's protocol, None if it follows none.
@@ -329,9 +326,9 @@ class Evaluation(Generic[Options, S]):
     """
 
     name: str
-    help: str
     options: type[Options]
     plan: Callable[[Options, Setup[S]], Plan]
+    help: str = ""
     paper: type[S] | None = None
     acted_on: type | None = None
     at: str = ""
@@ -387,7 +384,7 @@ async def evaluate(
         PlayFailure: more failed than allowed; the results were written and shown.
     """
     run = Run(config)
-    plan, setup, by = _planned(evaluation, options, run, acted_on)
+    plan, setup, by = planned(evaluation, options, run, acted_on)
     where = _where(plan, options, config)
     run.check_place()
     with nullcontext() if where is None else run.keeping_answers():
@@ -438,14 +435,14 @@ class EvaluationItems(Generic[Options]):
     @asynccontextmanager
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the players, and yields what computes an item."""
-        plan, setup, _ = _planned(self.evaluation, self.options, Run(self.config, worker=side), self.acted_on)
+        plan, setup, _ = planned(self.evaluation, self.options, Run(self.config, worker=side), self.acted_on)
         async with _open(plan, self.options, setup) as (opened, _trust):
             with side.uncounted():  # what is asked beforehand the command has asked, and counted
                 work = await plan.prepare(opened)
             yield lambda item, _: work.compute(item)
 
 
-def _planned(
+def planned(
     evaluation: Evaluation[Options, Any], options: Options, run: Run, acted_on: Any
 ) -> tuple[Plan, Setup[Any], ByProtocol[AskedModels] | None]:
     """Returns what is going to be done, and how it follows the protocol of a paper."""

@@ -1,33 +1,108 @@
-"""Plays that come to plain numbers: means, paired comparisons, table, document and rows are made of them."""
+"""What is measured of items: one declaration of the measures makes means, comparisons, rows, document and table.
+
+An item comes to values by the name of the measure: a number, or several numbers if the mean is over all of them of all
+items. A measure without a value was not measured.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeVar
 
 import msgspec
 from rich.console import Console
-from rich.text import Text
 
 from polyclinic.errors import PlayFailure
-from polyclinic.evaluations.against import show_differences
 from polyclinic.evaluations.evaluation import Play, Plays
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output
-from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, paired_difference, share_estimate
-from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import few_line, interval, mean_and_error, table
+from polyclinic.statistics.comparison import Compared, compare_values, of_means
+from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
+from polyclinic.terminal.tables import (
+    DETECTABLE,
+    DIFFERENCE_COLUMNS,
+    Column,
+    cell,
+    difference_cells,
+    few_line,
+    interval,
+    table,
+    table_of,
+)
 
 Item = TypeVar("Item")
 Who = TypeVar("Who")
+
+Value = float | list[float]
+"""A value of an item, or several."""
+
+
+def item_row(values: Mapping[str, Value], **facts: Any) -> ItemRow:
+    """Returns the row of an item: several values are their mean, weighted by how many they are."""
+    several = {name: value for name, value in values.items() if isinstance(value, list)}
+    means = {name: sum(some) / len(some) for name, some in several.items() if some}
+    single = {name: value for name, value in values.items() if not isinstance(value, list)}
+    return ItemRow(values=single | means, weights={name: float(len(several[name])) for name in means}, **facts)
+
+
+def estimates(
+    measures: Iterable[ItemMeasure],
+    items: Iterable[tuple[str, Mapping[str, Value]]],
+    *,
+    pooled_shares: Collection[str] = (),
+    seed: int = 0,
+) -> dict[str, Estimate]:
+    """Returns the mean of each measure over the values of all items.
+
+    Args:
+        measures: what is measured.
+        items: the name and the values of each item.
+        pooled_shares: measures with several values of an item that are 0 or 100 each.
+        seed: of the bootstrap.
+    """
+    items, means = list(items), {}
+    for one in measures:
+        parts = [
+            (item, part)
+            for item, values in items
+            if (value := values.get(one.name)) is not None
+            for part in (value if isinstance(value, list) else [value])
+        ]
+        numbers, clusters = [part for _, part in parts], [item for item, _ in parts]
+        if one.share or one.name in pooled_shares:
+            means[one.name] = share_estimate(numbers, clusters=clusters)
+        else:
+            means[one.name] = estimate(numbers, clusters=clusters, seed=seed)
+    return means
+
+
+def show_compared(
+    screen: Console,
+    title: str,
+    compared: Sequence[Compared],
+    columns: Mapping[str, Column],
+    *,
+    test: str = "sign-flip test",
+    form: str = "+.2f",
+) -> None:
+    """Prints comparisons, if there are any; `columns` say what is compared, and `test` what the p values are from."""
+    if not compared:
+        return
+    cells = {
+        heading: lambda one, place=place: difference_cells(one.difference, one.p_holm, form)[place]
+        for place, heading in enumerate(DIFFERENCE_COLUMNS)
+    }
+    screen.print(table_of(title, compared, {**columns, **cells}, left=len(columns)))
+    corrected = f"; Holm's correction is over all {len(compared)} rows" if len(compared) > 1 else ""
+    screen.print(f"p: {test}{corrected}; {DETECTABLE}", style="dim")
 
 
 class MeasuredItem(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one play by measure, or the name of the failure that ended it."""
 
     item: str
-    values: dict[str, float] = {}
+    values: dict[str, Value] = {}
     failure: str = ""
 
 
@@ -40,14 +115,11 @@ class MeasuredEntrant(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[MeasuredItem, ...]
 
 
-class MeasuredDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """An entrant's values less another's, on the items of both; Holm's correction is over all of an evaluation."""
+class MeasuredDifference(Compared, frozen=True, kw_only=True, rename={"first": "entrant", "second": "less"}):
+    """An entrant's values less another's."""
 
-    measure: str
-    entrant: str
-    less: str
-    difference: Difference
-    p_holm: float | None = None
+    first: str
+    second: str
 
 
 class MeasuredResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +135,7 @@ def measured(
     players: Mapping[str, Who],
     *,
     measures: Sequence[ItemMeasure],
-    play: Callable[[Item, Who], Awaitable[Mapping[str, float]]],
+    play: Callable[[Item, Who], Awaitable[Mapping[str, Value]]],
     name: Callable[[Item], str] = lambda item: str(getattr(item, "id", item)),
     seed: int = 0,
 ) -> Plays[Item, Who, MeasuredItem, MeasuredItem, MeasuredResult]:
@@ -74,8 +146,8 @@ def measured(
         items: what is put to every player, such as cases.
         players: by name.
         measures: what `play` returns values of.
-        play: puts an item to a player, and returns the values by measure, a share as 0 or 100. A PlayFailure that it
-            raises is counted, and has no value.
+        play: puts an item to a player, and returns the values by measure, a share as 0 or 100; a list if an item has
+            several. A PlayFailure that it raises is counted, and has no value.
         name: returns an item's name.
         seed: of the bootstrap.
     """
@@ -90,32 +162,19 @@ def measured(
         return played
 
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, MeasuredItem]]]) -> MeasuredResult:
-        values = {
-            (entrant, one.name): {
-                play.scored.item: play.scored.values[one.name] for play in theirs if one.name in play.scored.values
-            }
-            for entrant, theirs in plays.items()
-            for one in measures
-        }
         entrants = []
+        values: dict[str, dict[str, dict[str, float]]] = {one.name: {} for one in measures}
         for entrant, theirs in plays.items():
             items = tuple(play.scored for play in theirs)
-            means = {}
-            for one in measures:
-                of_items = list(values[entrant, one.name].values())
-                means[one.name] = share_estimate(of_items) if one.share else estimate(of_items, seed=seed)
-            failed = sum(bool(item.failure) for item in items)
+            means = estimates(measures, ((one.item, one.values) for one in items), seed=seed)
+            failed = sum(bool(one.failure) for one in items)
             entrants.append(MeasuredEntrant(name=entrant, means=means, failed=failed, items=items))
-        found = []
-        for measure in (one.name for one in measures):
-            for first, second in combinations(plays, 2):
-                before, after = values[first, measure], values[second, measure]
-                both = [item for item in after if item in before]
-                less = paired_difference([after[item] for item in both], [before[item] for item in both], seed=seed)
-                found.append(MeasuredDifference(measure=measure, entrant=second, less=first, difference=less))
-        corrected = holm([one.difference.p for one in found])
-        compared = (msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
-        return MeasuredResult(entrants=tuple(entrants), comparisons=tuple(compared))
+            rows = [item_row(one.values, item=one.item) for one in items]
+            for measure, by_entrant in values.items():
+                by_entrant[entrant] = {row.item: row.values[measure] for row in rows if measure in row.values}
+        pairs = [(second, first) for first, second in combinations(plays, 2)]
+        compared = compare_values(MeasuredDifference, values, pairs, lambda _: of_means(seed))
+        return MeasuredResult(entrants=tuple(entrants), comparisons=compared)
 
     def report(result: MeasuredResult) -> Output:
         items = [(entrant.name, one) for entrant in result.entrants for one in entrant.items]
@@ -129,15 +188,13 @@ def measured(
             plays="plays",
             failures=f"the first: {failures[0]}" if failures else "",
             rows=[
-                ItemRow(item=one.item, values=one.values, model=entrant, seed=seed, end=one.failure or "over")
+                item_row(one.values, item=one.item, model=entrant, seed=seed, end=one.failure or "over")
                 for entrant, one in items
             ],
             measures=measures,
         )
 
-    return Plays(
-        items=items, players=players, play=put, score=same, summarise=summarise, report=report, sums_up_parts=True
-    )
+    return Plays(items=items, players=players, play=put, score=same, summarise=summarise, report=report)
 
 
 def _show(screen: Console, title: str, result: MeasuredResult, measures: Sequence[ItemMeasure]) -> None:
@@ -146,11 +203,11 @@ def _show(screen: Console, title: str, result: MeasuredResult, measures: Sequenc
         for measure in measures:
             mean = entrant.means[measure.name]
             called = f"{measure.name} %" if measure.percent else measure.name
-            cells = (mean_and_error(mean), interval(mean), str(mean.n), str(entrant.failed))
-            shown.add_row(Text(plain(entrant.name)), called, *cells)
+            shown.add_row(*map(cell, (entrant.name, called, mean, interval(mean), mean.n, entrant.failed)))
     screen.print(shown)
     if few := few_line([mean.n for one in result.entrants for mean in one.means.values()], "item"):
         screen.print(few, style="dim")
     screen.print()
-    rows = [((one.measure, one.entrant, one.less), one.difference, one.p_holm) for one in result.comparisons]
-    show_differences(screen, "on the items of both", ("measure", "", "less"), rows)
+    show_compared(
+        screen, "on the items of both", result.comparisons, {"measure": "measure", "": "first", "less": "second"}
+    )

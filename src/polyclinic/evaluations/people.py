@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace as replace_fields
 from rich.console import Console
 
 from polyclinic.errors import BadInput
+from polyclinic.evaluations.aie.people import ViewByPeople
+from polyclinic.judging.pairs import CRITERIA, Judgements, View
 from polyclinic.judging.people import (
     CountsByPeople,
     MeansByPeople,
@@ -26,9 +29,11 @@ from polyclinic.judging.people import (
 from polyclinic.judging.verdicts import Known, PersonsVerdict, forms, read_verdicts
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output
-from polyclinic.terminal.figures import NOTHING, ShownFigure, number
+from polyclinic.statistics.agreement import Agreement
+from polyclinic.statistics.pairwise import Standings
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import few_comparisons, mean_and_error, table, table_of
+from polyclinic.terminal.tables import Column, cell, few_comparisons, mean_and_error, table, table_of
 
 
 def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
@@ -78,23 +83,17 @@ def with_agreement(output: Output, said: Sequence[PersonsVerdict], *, seed: int)
 
 def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement]) -> None:
     """Prints how far people agree, question by question."""
-
-    def alpha(one: QuestionAgreement) -> str:
-        value, low, high = one.alpha.alpha, one.alpha.low, one.alpha.high
-        interval = "" if value is None else f" [{low:.2f}, {high:.2f}]"
-        return ShownFigure(f"{number(value, '.3f')}{interval}", {"": value, "low": low, "high": high})
-
     people = ", ".join(dict.fromkeys(who for one in found for who in one.people))
-    columns: dict[str, Callable[[QuestionAgreement], str]] = {
-        "question": lambda one: one.question,
-        "items": lambda one: str(one.items),
-        "of several": lambda one: str(one.shared),
-        "alike": lambda one: number(one.alike, ".1f", " %"),
-        "κ of two": lambda one: number(one.kappa, ".3f"),
-        "n": lambda one: NOTHING if one.two is None else str(one.two.n),
-        "Fleiss' κ": lambda one: number(one.fleiss, ".3f"),
-        "α [95 %]": alpha,
-        "undecided": lambda one: str(one.undecided),
+    columns: dict[str, Column] = {
+        "question": "question",
+        "items": "items",
+        "of several": "shared",
+        "alike": ("alike", ".1f %"),
+        "κ of two": ("kappa", ".3f"),
+        "n": lambda one: one.two and one.two.n,
+        "Fleiss' κ": ("fleiss", ".3f"),
+        "α [95 %]": lambda one: with_ends(one.alpha.alpha, one.alpha.low, one.alpha.high, ".3f"),
+        "undecided": "undecided",
     }
     screen.print(table_of(f"{form} ({forms()[form].source}), said by {people}", found, columns))
     two = next((one.people[:2] for one in found if len(one.people) > 1), ())
@@ -159,3 +158,66 @@ def _percent(one: Percent) -> str:
         return NOTHING
     parts = {"": one.percent, "low": one.low, "high": one.high}
     return ShownFigure(f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})", parts)
+
+
+def show_judgements(screen: Console, judgements: Judgements | None, people: Mapping[View, ViewByPeople]) -> None:
+    """Prints win rates and strengths by view and criterion, people's below the judge's, and how far these agree.
+
+    Of the judge also how far the order alone decided.
+    """
+    for view, criteria in CRITERIA.items():
+        judged = {} if judgements is None else judgements.views[view]
+        said = people[view].criteria if view in people else {}
+        sources: dict[str, Mapping[str, Standings]] = {"people": said} if said else {}
+        if judgements is not None and judged:
+            sources = {judgements.judge: judged, **sources}
+        if not sources:
+            continue
+        title = f"judged by {' and by '.join(sources)} as a {view}: win rate without ties, strength [95 %]"
+        shown = table(title, ("doctor", *criteria))
+        every = [one for of_one in sources.values() for one in of_one.values()]
+        for doctor in dict.fromkeys(name for one in every for name in one.win_rates):
+            for place, (name, of_one) in enumerate(sources.items()):
+                cells = (_won(of_one.get(one), doctor) for one in criteria)
+                shown.add_row(plain(f"  {name}" if place else doctor), *cells)
+        shown.add_section()
+        counts: dict[str, tuple[Mapping[str, Any], Callable[[Any], object]]] = {
+            "comparisons": (judged, lambda one: one.n),
+            "ties": (judged, lambda one: one.ties),
+            "orders disagree": (judged, lambda one: one.disagreements),
+            "the first shown wins": (judged, lambda one: number(one.first_wins, ".0f", " %")),
+            "people's comparisons": (said, lambda one: one.n),
+            "people's ties": (said, lambda one: one.ties),
+            "judge and people alike": (people[view].with_judge if said else {}, _alike),
+        }
+        for name, (of_some, count) in counts.items():
+            if of_some:
+                shown.add_row(name, *(cell(count(of_some[one]) if one in of_some else None) for one in criteria))
+        screen.print(shown)
+        if few := few_comparisons(one.n for one in every):
+            screen.print(few, style="yellow")
+        screen.print()
+    if judgements is None:
+        return
+    failures = [f"{n} {name}" for name, n in {**judgements.unreadable, **judgements.failed}.items()]
+    lost = f"; answers that failed: {', '.join(failures)}" if failures else ""
+    screen.print(
+        f"prompts {judgements.prompts}; {judgements.incomplete} comparisons lack an order and count for nobody; "
+        f"{judgements.without} had no dialogue to show{lost}\n"
+    )
+
+
+def _alike(one: Agreement) -> str | None:
+    if one.percent is None:
+        return None
+    parts = {"": one.percent, "n": one.n, "κ": one.kappa}
+    return ShownFigure(f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}", parts)
+
+
+def _won(judged: Standings | None, doctor: str) -> str:
+    if judged is None or doctor not in judged.win_rates:
+        return NOTHING
+    rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]
+    span = f"[{strength.low:+.2f}, {strength.high:+.2f}]"
+    parts = {"": rate, "strength": strength.strength, "strength low": strength.low, "strength high": strength.high}
+    return ShownFigure(f"{number(rate, '.0f', ' %')}, {strength.strength:+.2f} {span}", parts)

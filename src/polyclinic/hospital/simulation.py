@@ -377,7 +377,7 @@ class Simulation:
             if not of_visit or due >= self.end:
                 # The run may be over before that: who is asked now would be asked or not as the answers come.
                 yield self.clock.before(due)
-            said = yield self.clock.launch(self.forecast(case, number, treatment), due=due)
+            said = yield self.clock.launch(self.forecast(case, number, treatment), due=due, name=who)
             if isinstance(said, IllnessCourse):
                 course = said
             else:
@@ -474,7 +474,7 @@ class Simulation:
         plan.request = request if self.learning is None else self.learning.read(request)
         if self.look_again is not None:
             self._foresee(visit, plan, comes=comes)
-        return (yield self.clock.launch(self.compute(plan.request), due=due))
+        return (yield self.clock.launch(self.compute(plan.request), due=due, name=visit.who))
 
     def _surplus(self, plan: PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
@@ -507,7 +507,7 @@ class Simulation:
             due = max(self.clock.now, comes + worse.after)
             wanted = self.clock.wanted(due)
             anew = msgspec.structs.replace(request, case=worse.case, worse=None, wanted=wanted)
-            plan.early = self.clock.launch(self.compute(anew), due=due)
+            plan.early = self.clock.launch(self.compute(anew), due=due, name=visit.who)
 
     def _worsens(self, visit: Encounter, plan: PlannedVisit, worse: Worsening, look_again: LookingAgain) -> Steps:
         """Lets a patient get worse while it waits, if no doctor has seen it before."""
@@ -533,7 +533,7 @@ class Simulation:
                 wanted = self.clock.wanted(self.clock.now)
                 anew = msgspec.structs.replace(request, case=worse.case, worse=None, received=received, wanted=wanted)
                 # Due now: the next thing that a doctor decides about this patient is about how it is now.
-                visit.anew = self.clock.launch(self.compute(anew), due=self.clock.now)
+                visit.anew = self.clock.launch(self.compute(anew), due=self.clock.now, name=visit.who)
             again = yield visit.anew
         visit.episode = again
         if before is not None and before.at_door is not None:

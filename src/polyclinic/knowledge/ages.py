@@ -55,8 +55,8 @@ class Epidemiology(Data, frozen=True, kw_only=True):
     """
 
     age: dict[str, Share]
-    ages: tuple[float, float] = (0, 150)
-    infants: Share = 0
+    ages: tuple[float, float] = (0.0, 150.0)
+    infants: Share = 0.0
     female: Share
     season: dict[Season, Share]
 

@@ -344,7 +344,7 @@ class Examination(OfSomebody, frozen=True, kw_only=True):
     cost: Annotated[float, msgspec.Meta(ge=0)] = 1  # in generic units, of which a blood count is 1
     minutes: Annotated[int, msgspec.Meta(ge=0)] = 30  # from the order to the result
     burden: Annotated[int, msgspec.Meta(ge=0, le=3)] = 0
-    radiation: Annotated[float, msgspec.Meta(ge=0)] = 0  # effective dose in mSv
+    radiation: Annotated[float, msgspec.Meta(ge=0)] = 0.0  # effective dose in mSv
     items: tuple[Item, ...]
 
 
@@ -426,7 +426,7 @@ class Disease(Entry, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
     epidemiology: Epidemiology
     duration: tuple[float, float]  # days of illness at the visit, `[median, geometric sd]`
-    background: Share = 1
+    background: Share = 1.0
     symptoms: dict[str, tuple[Share, Share, Share]]
     findings: DiseaseFindings
     body: dict[str, AtSeverities] = msgspec.field(default_factory=dict)

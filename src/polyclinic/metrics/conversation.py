@@ -21,11 +21,11 @@ from polyclinic.events import ADVICE, EFFECTIVE, INQUIRY, State
 from polyclinic.language.language import length
 from polyclinic.language.words import distinct_2, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
+from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.statistics.uncertainty import (
     Difference,
     Estimate,
     estimate,
-    holm,
     mcnemar,
     paired_difference,
     ratio,
@@ -186,35 +186,31 @@ def summarise(
     )
 
 
-class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of two doctors on the cases that both have seen."""
+class MetricDifference(Compared, frozen=True, kw_only=True, rename={"measure": "metric"}):
+    """One metric of two doctors on the cases that both have seen; of AVG_LEN, the means of the cases are compared."""
 
-    first: str
-    second: str
-    metric: str  # its name; of AVG_LEN, the means of the cases are compared
-    difference: Difference  # first less second; its p for DIAGNOSIS is McNemar's exact one, else `sign_flip`'s
-    p_holm: float | None = None  # p, corrected for everything that was compared at once; None where there is no p
+    measure: str
 
 
-def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> list[MetricDifference]:
-    """Compares every two doctors, by name, on every metric, with Holm's correction over all of it.
+def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> tuple[MetricDifference, ...]:
+    """Compares every two doctors, by name, on every metric: DIAGNOSIS by McNemar's exact test, others by sign flips.
 
     Repetitions of a case are averaged before they are compared. Nothing comes of two who share no case.
     """
-    found = []
-    for first, second in combinations(summaries, 2):
-        for metric in summaries[first].metrics:
-            one, other = by_case(summaries[first], metric), by_case(summaries[second], metric)
-            shared = [id for id in one if id in other]
-            if shared:
-                values = [[of[id] for id in shared] for of in (one, other)]
-                difference = paired_difference(*values, seed=seed)
-                if metric == "DIAGNOSIS" and {*values[0], *values[1]} <= {0.0, 100.0}:
-                    p = mcnemar(*([value > 0 for value in some] for some in values))
-                    difference = msgspec.structs.replace(difference, p=p)
-                found.append(MetricDifference(first=first, second=second, metric=metric, difference=difference))
-    corrected = holm([one.difference.p for one in found])
-    return [msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
+
+    def shares(first: Sequence[float], second: Sequence[float]) -> Difference:
+        difference = paired_difference(first, second, seed=seed)
+        if not first or not {*first, *second} <= {0.0, 100.0}:
+            return difference
+        p = mcnemar(*([value > 0 for value in some] for some in (first, second)))
+        return msgspec.structs.replace(difference, p=p)
+
+    names = next(iter(summaries.values())).metrics if summaries else ()
+    values = {name: {doctor: by_case(one, name) for doctor, one in summaries.items()} for name in names}
+    tests = {"DIAGNOSIS": shares}
+    pairs = combinations(summaries, 2)
+    compared = compare_values(MetricDifference, values, pairs, lambda name: tests.get(name, of_means(seed)))
+    return tuple(one for one in compared if one.difference.n)
 
 
 def by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]:

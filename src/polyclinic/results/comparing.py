@@ -97,8 +97,8 @@ def difference_rows(compared: ResultsComparison) -> list[dict[str, Any]]:
     rows = []
     for row in compared.rows:
         flat = msgspec.structs.asdict(row)
-        named = {name: value for name, value in flat.items() if name != "difference"}
-        rows.append(named | msgspec.structs.asdict(row.difference))
+        difference = flat.pop("difference")
+        rows.append(flat | msgspec.structs.asdict(difference))
     return rows
 
 

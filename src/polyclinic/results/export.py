@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ import msgspec
 from rich.cells import cell_len
 
 from polyclinic.errors import MissingExtra, UserError
-from polyclinic.files import whole, write_text
-from polyclinic.frames import cell
-from polyclinic.results.printed import PrintedNumber, PrintedRow, PrintedTable
-from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import column_groups
+from polyclinic.files import check_writable, whole, write_text
+from polyclinic.frames import csv_text
+from polyclinic.results.printed import PrintedTable
+from polyclinic.terminal.screen import console, plain
+from polyclinic.terminal.tables import column_groups, counted
 
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -28,6 +27,7 @@ _LATEX = str.maketrans({
     "β": r"$\beta$", "κ": r"$\kappa$", "τ": r"$\tau$", "µ": r"$\mu$", "μ": r"$\mu$",
     "\0": "{}",
 })  # fmt: skip
+_WITH_ENDS = re.compile(r"(\S+) \[(\S+), (\S+)\]")
 _LATIN = re.compile(r"[\x00-\x7f\u00a1-\u017f]*")
 """Letters that pdfLaTeX sets with the encoding T1."""
 
@@ -59,45 +59,40 @@ def _line(text: str) -> str:
 
 
 def as_markdown(tables: Sequence[PrintedTable]) -> str:
-    """Returns tables as Markdown, each number with its interval, and below them what is to be said."""
+    """Returns tables as Markdown, each with its notes below."""
     parts = []
     for table in tables:
         lines = [f"**{markdown_text(table.title)}**", ""] if table.title else []
-        heads = [*map(markdown_text, (*table.labels, *table.heads))]
-        lines += [_row(heads), _row(["---" for _ in table.labels] + ["---:" for _ in table.heads])]
-        lines += [_row([*map(markdown_text, row.labels), *map(str, row.figures)]) for row in table.rows]
-        parts.append("\n".join(lines) + "\n")
+        rule = ["---"] * table.left + ["---:"] * (len(table.columns) - table.left)
+        cells = [[*map(markdown_text, row[: table.left]), *row[table.left :]] for row in table.rows]
+        rows = [[*map(markdown_text, table.columns)], rule, *cells]
+        parts.append("\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n")
         parts += [markdown_text(note) + "\n" for note in table.notes]
     return "\n".join(parts)
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def as_latex(tables: Sequence[PrintedTable]) -> str:
-    """Returns tables as floats of LaTeX, no wider than the text; each number has its interval, notes stand below.
+    """Returns tables as floats of LaTeX that are no wider than the text, each with its notes below.
 
-    A table that could be read no more if it were made so narrow stands in parts, its labels in each.
+    A table that would be too small to read becomes several, each with the labels.
     """
     floats = [_float(part) for table in tables for part in _parts(table)]
-    told = _HEAD + ("" if all(_LATIN.fullmatch(one) for one in floats) else _LETTERS)
-    return "\n".join([told, *floats])
+    return "\n".join([_HEAD + ("" if all(_LATIN.fullmatch(one) for one in floats) else _LETTERS), *floats])
 
 
 def _parts(table: PrintedTable) -> list[PrintedTable]:
-    """Returns a table in parts that are no wider than can be read; notes stand below the last."""
+    """Returns a table in parts that are narrow enough to read; the notes are below the last."""
+    sizes = [max(map(cell_len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    room = _WIDEST - sum(size + 2 for size in sizes[: table.left])
+    groups = column_groups(dict(list(enumerate(sizes))[table.left :]), room) or [[]]
 
-    def width(texts: Iterable[str]) -> int:
-        return max(map(cell_len, texts))
+    def part(row: Sequence[str], group: Sequence[int]) -> tuple[str, ...]:
+        return (*row[: table.left], *(row[at] for at in group))
 
-    labels = sum(width((name, *(row.labels[at] for row in table.rows))) + 2 for at, name in enumerate(table.labels))
-    sizes = {at: width((name, *(str(row.figures[at]) for row in table.rows))) for at, name in enumerate(table.heads)}
-    groups = column_groups(sizes, _WIDEST - labels)
     return [
         table._replace(
-            heads=tuple(table.heads[at] for at in group),
-            rows=tuple(row._replace(figures=tuple(row.figures[at] for at in group)) for row in table.rows),
+            columns=part(table.columns, group),
+            rows=tuple(part(row, group) for row in table.rows),
             notes=table.notes if group is groups[-1] else (),
         )
         for group in groups
@@ -108,9 +103,11 @@ def _float(table: PrintedTable) -> str:
     lines = [r"\begin{table}[tbp]", r"\centering", r"\small"]
     if table.title:
         lines.append(rf"\caption{{{latex_text(table.title)}}}")
-    lines += [_FIT, rf"\begin{{tabular}}{{{'l' * len(table.labels)}{'r' * len(table.heads)}}}", r"\toprule"]
-    lines += [latex_row([*map(latex_text, (*table.labels, *table.heads))]), r"\midrule"]
-    lines += [line for row in table.rows for line in _latex_lines(row)]
+    sides = "l" * table.left + "r" * (len(table.columns) - table.left)
+    lines += [_FIT, rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
+    lines += [_latex_row([*map(latex_text, table.columns)]), r"\midrule"]
+    for row in table.rows:
+        lines.append(_latex_row([*map(latex_text, row[: table.left]), *map(_latex_number, row[table.left :])]))
     lines += [r"\bottomrule", r"\end{tabular}}"]
     if table.notes:
         told = ". ".join(latex_text(note).removesuffix(".") for note in table.notes)
@@ -118,28 +115,20 @@ def _float(table: PrintedTable) -> str:
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def _latex_lines(row: PrintedRow) -> list[str]:
-    cells = [*map(latex_text, row.labels), *map(_latex_figure, row.figures)]
-    return [*([r"\midrule"] if row.apart else []), latex_row(cells)]
-
-
-def latex_row(cells: Sequence[str]) -> str:
-    """Returns a row of cells that are LaTeX."""
+def _latex_row(cells: Sequence[str]) -> str:
     # A star or a bracket here would be an option of the end of the row above.
     begin = "{}" if cells[0].startswith(("*", "[")) else ""
     return begin + " & ".join(cells) + r" \\"
 
 
-def _latex_figure(figure: PrintedNumber) -> str:
-    text = _signed(figure.text)
-    return rf"{text} {{\footnotesize [{_signed(figure.low)}, {_signed(figure.high)}]}}" if figure.low else text
-
-
-def _signed(number: str) -> str:
-    """Returns a number with a minus, which is no hyphen."""
-    if number.startswith(("-", "+")):
-        return f"${number[0]}${latex_text(number[1:])}"
-    return latex_text(number)
+def _latex_number(cell: str) -> str:
+    """Returns a number, with its interval in small letters; a minus is no hyphen."""
+    found = _WITH_ENDS.fullmatch(cell)
+    text, *ends = [
+        f"${one[0]}${latex_text(one[1:])}" if one.startswith(("-", "+")) else latex_text(one)
+        for one in (found.groups() if found else [cell])
+    ]
+    return rf"{text} {{\footnotesize [{', '.join(ends)}]}}" if ends else text
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -155,6 +144,39 @@ class TableLayout(StrEnum):
     JSON = "json"
 
 
+_ENDINGS = {".md": TableLayout.MARKDOWN, ".tex": TableLayout.LATEX}
+_ENDINGS |= {f".{one}": one for one in (TableLayout.CSV, TableLayout.JSON, TableLayout.PARQUET)}
+
+
+def write_tables(
+    tables: Sequence[PrintedTable],
+    rows: Rows,
+    layout: TableLayout | None,
+    out: Path | None,
+    *,
+    otherwise: TableLayout | None = None,
+) -> None:
+    """Prints or writes tables in a layout for people if there are any, else plain rows.
+
+    `otherwise` is the layout if neither `layout` nor the name of the file gives one.
+    """
+    layout = layout or _ENDINGS.get("" if out is None else out.suffix.lower(), otherwise)
+    if layout is None:
+        raise UserError(f"{out}: its ending says no layout; name one with --format, or end it in {', '.join(_ENDINGS)}")
+    typeset = {TableLayout.MARKDOWN: as_markdown, TableLayout.LATEX: as_latex}.get(layout)
+    if out is not None:
+        check_writable(out)
+    if out is not None and layout is TableLayout.PARQUET:
+        write_parquet(out, rows)
+    else:
+        text = typeset(tables) if typeset is not None and tables else as_text(rows, layout)
+        if out is None:
+            sys.stdout.write(text)
+            return
+        write_text(out, text)
+    console().print(plain(f"{counted(len(rows), 'row')}: {out}"))
+
+
 def as_text(rows: Rows, layout: TableLayout) -> str:
     """Returns plain rows as CSV or JSON."""
     if layout is TableLayout.JSON:
@@ -162,24 +184,19 @@ def as_text(rows: Rows, layout: TableLayout) -> str:
     if layout is not TableLayout.CSV:
         instead = "name a file for it: --out FILE.parquet" if layout is TableLayout.PARQUET else "use csv or json"
         raise UserError(f"{layout.value} is no layout to print plain rows in; {instead}")
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(cell, columns))
-    writer.writerows([[cell("" if row.get(c) is None else row[c]) for c in columns] for row in rows])
-    return out.getvalue()
+    return csv_text(_names(rows), rows)
 
 
-def write_table(path: Path, rows: Rows, layout: TableLayout) -> None:
-    """Writes rows as a file."""
-    if layout is not TableLayout.PARQUET:
-        write_text(path, as_text(rows, layout))
-        return
+def write_parquet(path: Path, rows: Rows) -> None:
+    """Writes plain rows as a file of Parquet."""
     try:
         import pyarrow as arrow  # noqa: PLC0415
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise MissingExtra("Parquet needs pyarrow: pip install 'polyclinic[parquet]'") from None
-    columns = list(dict.fromkeys(name for row in rows for name in row))
     with whole(path) as temporary:
-        parquet.write_table(arrow.table({c: [row.get(c) for row in rows] for c in columns}), temporary)
+        parquet.write_table(arrow.table({name: [row.get(name) for row in rows] for name in _names(rows)}), temporary)
+
+
+def _names(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polyclinic.results.folder import OwnCode, RunRecord
-from polyclinic.terminal.figures import at_least
+from polyclinic.terminal.figures import money
 from polyclinic.terminal.tables import counted
 
 _LONGEST = 80  # letters of a value that is shown
@@ -21,7 +21,7 @@ def record_facts(record: RunRecord) -> dict[str, str]:
         asked.setdefault(f"{one.name}{at}{f' ({how})' if how else ''}", []).append(one.role)
     facts = {
         "command": " ".join(["polyclinic", *record.command]) if record.command else record.kind,
-        "finished": record.finished,
+        "stopped" if record.stopped else "finished": ", ".join(filter(None, (record.finished, record.stopped))),
         "seed": str(record.seed),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "options": _options(record.configuration),
@@ -47,7 +47,7 @@ def _calls(record: RunRecord) -> str:
     replayed = sum(one.replayed for one in record.calls)
     whose = "asked by the parts of --on, or earlier" if "--on" in record.command else "which cost nothing now"
     kept = f"{replayed:,} of them answered from a journal, {whose}" if replayed else ""
-    cost = f"cost {at_least(costs, '.4f', more=unpriced)}" if costs is not None else ""
+    cost = f"cost {money(costs, unpriced)}" if costs is not None else ""
     cost += f", without {counted(unpriced, 'call')} that took tokens without a price" if cost and unpriced else ""
     told = (f"{calls:,} in all", kept, f"{used:,} tokens" if used else "", cost)
     return ", ".join(filter(None, told)) if calls else ""

@@ -15,7 +15,7 @@ import msgspec
 
 from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, read_calls
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, grouped, read_calls
 from polyclinic.results.reading import STUDY, RunResults, runs_of_study
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate
 
@@ -149,24 +149,20 @@ def _measures_apart(results: Sequence[RunResults]) -> list[RunResults]:
 
 def _renamed(one: RunResults, named: Mapping[tuple[str, str], str]) -> RunResults:
     """Returns results with names for measures by name and scale."""
-    new = {each.name: named.get((each.name, _scale(each)), each.name) for each in one.record.measures}
-    if all(name == before for before, name in new.items()):
+    new = {each.name: name for each in one.record.measures if (name := named.get((each.name, _scale(each))))}
+    if not new:
         return one
-    record = msgspec.structs.replace(
+    replace = msgspec.structs.replace
+    record = replace(
         one.record,
-        measures=[msgspec.structs.replace(each, name=new[each.name]) for each in one.record.measures],
-        published=[
-            msgspec.structs.replace(each, measure=new.get(each.measure, each.measure)) for each in one.record.published
-        ],
+        measures=[replace(each, name=new.get(each.name, each.name)) for each in one.record.measures],
+        published=[replace(each, measure=new.get(each.measure, each.measure)) for each in one.record.published],
     )
-    rows = [
-        msgspec.structs.replace(
-            row,
-            values={new.get(name, name): value for name, value in row.values.items()},
-            weights={new.get(name, name): value for name, value in row.weights.items()},
-        )
-        for row in one.rows
-    ]
+
+    def keys(values: Mapping[str, float]) -> dict[str, float]:
+        return {new.get(name, name): value for name, value in values.items()}
+
+    rows = [replace(row, values=keys(row.values), weights=keys(row.weights)) for row in one.rows]
     return one._replace(record=record, rows=rows)
 
 
@@ -191,15 +187,15 @@ def _sets_apart(results: Sequence[RunResults]) -> list[RunResults]:
             digest = first_files[content].sha256[:6]
             both = digest if stem == name else f"{stem} {digest}"
             named[name, content] = f"{name} ({stem if len(set(stems)) == len(stems) else both})"
+
+    def apart_in(content: tuple[str, ...], row: ItemRow) -> ItemRow:
+        name = named.get((row.set, content))
+        return row if name is None else msgspec.structs.replace(row, set=name)
+
     return [
-        one._replace(rows=[_with(row, set=named.get((row.set, content), row.set)) for row in one.rows])
+        one._replace(rows=[apart_in(content, row) for row in one.rows])
         for one, content in zip(results, contents, strict=True)
     ]
-
-
-def _with(row: ItemRow, **changes: str) -> ItemRow:
-    changed = any(getattr(row, name) != value for name, value in changes.items())
-    return msgspec.structs.replace(row, **changes) if changed else row
 
 
 def _methods_apart(results: Sequence[RunResults]) -> list[RunResults]:
@@ -214,24 +210,21 @@ def _methods_apart(results: Sequence[RunResults]) -> list[RunResults]:
     settings: dict[tuple[int, JoinedEntrant], str] = {}
     for (entrant, _), runs in items.items():
         if len(runs) > 1:
-            # Parts of a set lie in files of their own; an item of the same name in two files is not the same.
+            # Parts of a set have files of their own; an item of the same name in two files is not the same.
             shared = len(set().union(*runs.values())) < sum(map(len, runs.values()))
             records = [results[number].record for number in runs]
             apart = differences(records, entrant.model, entrant.method, data=shared)
             settings |= {(number, entrant): how for number, how in zip(runs, apart, strict=True) if how}
 
-    def method(number: int, row: ItemRow) -> str:
-        return ", ".join(filter(None, (row.method, settings.get((number, JoinedEntrant.of(row))))))
+    def apart_in(number: int, row: ItemRow) -> ItemRow:
+        how = settings.get((number, JoinedEntrant.of(row)))
+        return msgspec.structs.replace(row, method=", ".join(filter(None, (row.method, how)))) if how else row
 
-    if not settings:
-        return [*results]
-    return [
-        one._replace(rows=[_with(row, method=method(number, row)) for row in one.rows])
-        for number, one in enumerate(results)
-    ]
+    return [one._replace(rows=[apart_in(number, row) for row in one.rows]) for number, one in enumerate(results)]
 
 
 _RESAMPLES = 2_000  # of a table of many numbers
+_SUMS = ("calls", "shared", "round_trips", "tokens", "cost", "seconds")  # of an item, and in a table their means
 
 
 class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -314,25 +307,18 @@ def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items],
 def _together(before: ItemRow, row: ItemRow, others: Set[str]) -> ItemRow:
     """Returns what two benchmarks measured on one case: of the first what the second does not measure.
 
-    Their calls are those of both; where a part of the first is measured anew, those of the first are of both already.
+    Their calls are those of both, unless a part of the first is measured again: then the first has both already.
     """
     again = len(others) < len(before.values)
-    joined = msgspec.structs.replace(
+    sums: dict[str, Any] = {}
+    for name in () if again else _SUMS:
+        known = [value for one in (before, row) if (value := getattr(one, name)) is not None]
+        sums[name] = sum(known) if known else None
+    return msgspec.structs.replace(
         before if again else row,
         values={**{name: before.values[name] for name in others}, **row.values},
         weights={**{name: one for name, one in before.weights.items() if name in others}, **row.weights},
-    )
-    if again:
-        return joined
-    costs = [one.cost for one in (before, row) if one.cost is not None]
-    return msgspec.structs.replace(
-        joined,
-        calls=before.calls + row.calls,
-        shared=before.shared + row.shared,
-        round_trips=before.round_trips + row.round_trips,
-        tokens=before.tokens + row.tokens,
-        cost=sum(costs) if costs else None,
-        seconds=before.seconds + row.seconds,
+        **sums,
     )
 
 
@@ -379,29 +365,23 @@ def is_share(results: Iterable[RunResults], name: str) -> bool:
 
 
 def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], shares: Mapping[str, bool]) -> JoinedRow:
-    n = max(len(rows), 1)
-    priced = _priced(rows)
+    n, priced = max(len(rows), 1), _priced(rows)
     costs = [row.cost for row in priced if row.cost is not None]
     measures = {name: measured(rows, name, share=share) for name, share in shares.items()}
+    means = {name: sum(getattr(row, name) for row in rows) / n for name in _SUMS if name != "cost"}
     return JoinedRow(
-        set=entrant.set,
-        model=entrant.model,
-        method=entrant.method,
+        **msgspec.structs.asdict(entrant),
         seeds=tuple(sorted({row.seed for row in rows})),
         measures={name: one for name, one in measures.items() if one.n},
         n=sum(bool(row.values) for row in rows),
         failed=sum(not row.values for row in rows),
-        calls=sum(row.calls for row in rows) / n,
-        shared=sum(row.shared for row in rows) / n,
-        round_trips=sum(row.round_trips for row in rows) / n,
-        tokens=sum(row.tokens for row in rows) / n,
         cost=sum(costs) / len(priced) if costs else None,
-        seconds=sum(row.seconds for row in rows) / n,
+        **means,
     )
 
 
 def _priced(rows: Sequence[ItemRow]) -> list[ItemRow]:
-    """Returns the items of which is known what they cost: with a price, or without a call."""
+    """Returns the items whose cost is known: with a price, or without a call."""
     return [row for row in rows if row.cost is not None or not row.calls]
 
 
@@ -442,58 +422,34 @@ def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[Joi
             printed = Estimate(mean=value.value, stderr=None, low=None, high=None, n=0)
             found.setdefault(JoinedEntrant(value.set, value.model, value.method), {})[value.measure] = printed
     return [
-        JoinedRow(
-            set=entrant.set,
-            model=entrant.model,
-            method=entrant.method,
-            seeds=(),
-            measures=measures,
-            published=True,
-        )
+        JoinedRow(**msgspec.structs.asdict(entrant), seeds=(), measures=measures, published=True)
         for entrant, measures in found.items()
     ]
 
 
 def _doubts(results: Sequence[RunResults]) -> Iterator[str]:
-    """Yields which figures of a paper have no set here, and which sets and models of one name may not be the same."""
+    """Yields which figures of a paper have no set here, and which models of one name may not be the same."""
     sets = {row.set for one in results for row in one.rows}
-    servers: dict[str, dict[tuple[str, ...], None]] = {}
-    hashes: dict[str, set[tuple[str, ...]]] = {}
-    for one in results:
-        for asked in one.record.models:
-            if asked.base_url:
-                servers.setdefault(asked.name, {})[tuple(asked.base_url)] = None
-        read = tuple(sorted(file.sha256 for file in one.record.data if file.option in ("questions", "cases")))
-        for name in {row.set for row in one.rows} if read else ():
-            hashes.setdefault(name, set()).add(read)
-    for name, kinds in hashes.items():
-        if len(kinds) > 1:
-            yield f"{name}: the runs read files that are not the same"
     published = dict.fromkeys(value.set for one in results for value in one.record.published)
     if missing := [name for name in published if name not in sets]:
         yield f"the paper's figures of {', '.join(missing)} are left out: no run here is of that set"
-    for name, at in servers.items():
-        if len(at) > 1:
-            where = "; ".join(" ".join(one) for one in at)
-            yield f"{name}: runs asked it at {where}, which is taken for the same model"
+    asked = [one for run in results for one in run.record.models if one.base_url]
+    for name, of_name in grouped(asked, lambda one: one.name).items():
+        if len(at := dict.fromkeys(" ".join(one.base_url) for one in of_name)) > 1:
+            yield f"{name}: runs asked it at {'; '.join(at)}, which is taken for the same model"
 
 
 def flat_rows(table: JoinedTable) -> list[dict[str, Any]]:
-    """Returns the table as plain rows: a measure's mean under its name, its interval and n beside."""
+    """Returns the table as plain rows: a measure's mean under its name, then its interval and n."""
     rows = []
     for row in table.rows:
         flat: dict[str, Any] = {"set": row.set, "model": row.model, "method": row.method}
         for name in table.measures:
-            one: Mapping[str, Any] = msgspec.structs.asdict(row.measures[name]) if name in row.measures else {}
-            flat[name] = one.get("mean")
-            flat |= {f"{name}_{part}": one.get(part) for part in ("stderr", "low", "high", "n")}
-        flat |= {
-            "published": row.published,
-            "items": row.n,
-            "failed": row.failed,
-            "seeds": " ".join(map(str, row.seeds)),
-        }
-        flat |= {name: getattr(row, name) for name in ("calls", "shared", "round_trips", "tokens", "cost", "seconds")}
+            one = row.measures.get(name)
+            flat[name] = getattr(one, "mean", None)
+            flat |= {f"{name}_{part}": getattr(one, part, None) for part in ("stderr", "low", "high", "n")}
+        flat |= {"published": row.published, "items": row.n, "failed": row.failed}
+        flat |= {"seeds": " ".join(map(str, row.seeds)), **{name: getattr(row, name) for name in _SUMS}}
         rows.append(flat)
     return rows
 

@@ -193,7 +193,7 @@ summary { cursor: pointer; } dt { font-weight: 600; } dd { margin: 0 0 .4rem 1re
 def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsComparison | None) -> str:
     """Returns the page, in one file."""
     # What one set alone has stands in the table of that set's measures.
-    by_sets = [one._replace(notes=()) for one in printed(joined, TableColumns.SETS) if len(one.heads) > 1]
+    by_sets = [one._replace(notes=()) for one in printed(joined, TableColumns.SETS) if len(one.columns) > one.left + 1]
     parts = [
         "<h2>Table</h2>",
         *map(_table, by_sets),
@@ -221,9 +221,8 @@ def _title(results: Sequence[RunResults]) -> str:
 def _table(table: PrintedTable) -> str:
     """Returns a table, each number with its interval, and what is to be said below."""
     title = f"<h3>{shown(table.title)}</h3>" if table.title else ""
-    rows = [[*row.labels, *map(str, row.figures)] for row in table.rows]
     notes = "".join(f'<p class="note">{shown(note)}</p>' for note in table.notes)
-    drawn = page_table([*table.labels, *table.heads], rows, left=len(table.labels))
+    drawn = page_table(table.columns, table.rows, left=table.left)
     return f'{title}<div class="wide">{drawn}</div>{notes}'
 
 

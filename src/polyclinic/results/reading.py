@@ -6,9 +6,9 @@ import atexit
 import functools
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,10 +18,8 @@ from polyclinic.results.folder import (
     CALLS,
     ITEMS,
     RECORD,
-    ItemMeasure,
     ItemRow,
     RunRecord,
-    decoded,
     read_items,
     read_record,
 )
@@ -30,7 +28,6 @@ from polyclinic.storage.server import is_store
 STUDY = "study run"
 """The kind of a folder that gathers what several runs of a plan came to."""
 
-_SUMMARY = "summary.json"
 _RUNS = "runs"  # of a study, in its folder
 _DEEPEST = 3  # folders below the one that is named
 
@@ -147,55 +144,8 @@ def _below(path: Path, depth: int) -> Iterator[Path]:
 
 
 def _holds(folder: Path) -> bool:
-    return (folder / RECORD).is_file() or (folder / _SUMMARY).is_file()
+    return (folder / RECORD).is_file()
 
 
 def _read(folder: Path) -> RunResults:
-    if (folder / RECORD).is_file():
-        return RunResults(folder, read_record(folder), read_items(folder))
-    return _earlier(folder)
-
-
-def _earlier(folder: Path) -> RunResults:
-    """Reads the summary of an evaluation of a version that wrote no record."""
-    summary = decoded(folder / _SUMMARY, dict[str, Any], "the summary of an evaluation")
-    seed = summary.get("seed") or 0
-    if "methods" in summary and isinstance(summary["methods"], list):
-        rows, kind = [*_of_exam(summary, seed)], f"eval {summary.get('dataset', 'exam')}"
-    elif isinstance(summary.get("doctors"), list):
-        rows, kind = [*_of_doctors(summary["doctors"], seed)], "eval aie" if "judgements" in summary else "eval mvme"
-    else:
-        raise BadInput("a summary without its items, of an earlier version; run it again", path=folder / _SUMMARY)
-    names = dict.fromkeys(name for row in rows for name in row.values)
-    measures = [ItemMeasure(name=name, percent=name.isupper() or name == "right") for name in names]
-    return RunResults(folder, RunRecord(kind=kind, seed=seed, measures=measures), rows)
-
-
-def _of_exam(summary: Mapping[str, Any], seed: int) -> Iterator[ItemRow]:
-    for method in summary["methods"]:
-        for question in method["questions"]:
-            failed = question["end"] == "failed"
-            yield ItemRow(
-                item=question["id"],
-                values={} if failed else {"right": 100.0 * question["right"]},
-                set=summary.get("dataset", ""),
-                model=summary.get("model", ""),
-                method=method["name"],
-                seed=seed,
-                end=question["end"],
-                calls=question["calls"],
-                round_trips=question["round_trips"],
-            )
-
-
-def _of_doctors(doctors: Iterable[Mapping[str, Any]], seed: int) -> Iterator[ItemRow]:
-    for doctor in doctors:
-        for case in doctor.get("cases", ()):
-            values = case.get("grades", case)
-            yield ItemRow(
-                item=str(case["id"]),
-                values={key: float(one) for key, one in values.items() if key != "id" and one is not None},
-                set="aie" if "grades" not in case else "mvme",
-                model=doctor["name"],
-                seed=seed,
-            )
+    return RunResults(folder, read_record(folder), read_items(folder))

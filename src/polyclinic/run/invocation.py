@@ -13,12 +13,15 @@ from polyclinic.cases.shipped import shipped_path
 _NOT_READ = ("out", "reuse", "html", "figures", "session", "memory")
 """Options whose files are written, or that name a folder that changes."""
 
+_CASE_FILES = ("cases", "train", "test")
+"""Options that name a case file, or cases that come with the package."""
+
 _HIDDEN = ("invocation", "shared_answers")
 
 ASIDE = frozenset(
-    "api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run group hooks json live on out "
-    "max_failures port price requests_per_minute reuse session sets store timeout token_budget tokens_per_minute "
-    "wait_for_server".split()
+    "ablations api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run group hooks json "
+    "live on out max_failures port price requests_per_minute reuse session sets store timeout token_budget "
+    "tokens_per_minute wait_for_server".split()
 )
 """Options that alter no answer: where and how fast models are asked, what it may cost, and what is printed."""
 
@@ -64,7 +67,7 @@ def _take(name: str, value: Any, made: Invocation) -> None:
         return
     paths = value if isinstance(value, list | tuple) else [value]
     for number, one in enumerate(paths):
-        path = shipped_path(one) if name == "cases" and isinstance(one, str) else one
+        path = shipped_path(one) if name in _CASE_FILES and isinstance(one, str) else one
         path = Path(one) if name == "protocol" and Path(one).is_file() else path
         if isinstance(path, Path) and name not in _NOT_READ and path.exists():
             made.files[name if number == 0 else f"{name}-{number + 1}"] = path

@@ -168,6 +168,10 @@ CASE_FILE = Parameter(
     help="Case file, or an installed one: 'shipped', 'inpatients', and in Chinese 'shipped-zh', 'inpatients-zh'."
 )
 Cases = Annotated[str, FILE, CASE_FILE]
+ONE_CASE = Parameter(
+    metavar="FILE#ID",
+    help="A case of a file, FILE#ID, such as shipped#p1-00001; 'shipped' and 'shipped-zh' are installed.",
+)
 LayoutOption = Annotated[
     str | None,
     Parameter(
@@ -380,6 +384,18 @@ class RunOptions(KeptOptions):
 
 
 RUN = RunOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class AskOptions(RunOptions):
+    """The options of a command that asks in this process alone, and does not judge the share of failures."""
+
+    max_failures: Annotated[float, Parameter(parse=False)] = 100.0
+    on: Annotated[On, Parameter(parse=False)] = None
+
+
+ASK = AskOptions()
 
 
 def check_new(out: Path, *, force: bool) -> None:

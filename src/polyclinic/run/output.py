@@ -35,7 +35,6 @@ from polyclinic.results.provenance import (
     without_secrets,
 )
 from polyclinic.run.invocation import Invocation
-from polyclinic.run.options import KeptOptions
 from polyclinic.run.run import AGAIN, Run, resume_hint
 from polyclinic.run.storing import keep_results, results_folder
 from polyclinic.terminal.screen import console, note, print_json
@@ -60,7 +59,7 @@ class Output:
     """The output of an evaluation.
 
     Attributes:
-        document: what `--json` prints; the folder of `--out` holds it as well.
+        document: what `--json` prints, an object or a list; the folder of `--out` holds it as well.
         show: prints the tables.
         files: the other files there, by name: pieces of text, and records that become a JSON line each.
         written: the line printed about the folder, if any; `{}` is its path.
@@ -72,7 +71,7 @@ class Output:
         departures: differences from the paper that is followed.
     """
 
-    document: Mapping[str, Any]
+    document: Any
     show: Callable[[Console], None] = lambda _: None
     document_file: str = "summary.json"
     files: Mapping[str, Iterable[object]] = field(default_factory=dict)
@@ -188,7 +187,7 @@ def finish(run: Run, output: Output, ledger: Ledger, *, purposes: bool = True, f
     config, stopped = run.config, run.stopped
     if stopped is not None:
         note("stopped early; what is over:")
-        output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
+        output = replace(output, document=_with(output.document, stopped=str(stopped)), failed=0)
         failure = ""
     elif not failure and output.failed * 100 > config.max_failures * output.n:
         why = f": {output.failures}" if output.failures else ""
@@ -196,7 +195,7 @@ def finish(run: Run, output: Output, ledger: Ledger, *, purposes: bool = True, f
         failure = f"{output.failed} of {output.n} {output.plays} failed{why}; {allowed}"
     output = output.with_case_shares(run.case_shares)
     if servers := server_sums(ledger):
-        output = replace(output, document={**output.document, "servers": msgspec.to_builtins(servers)})
+        output = replace(output, document=_with(output.document, servers=msgspec.to_builtins(servers)))
     with results_folder(config) as folder:
         if folder is not None:
             with replacing(folder) as place:
@@ -226,24 +225,9 @@ def finish(run: Run, output: Output, ledger: Ledger, *, purposes: bool = True, f
         raise PlayFailure(f"{failure}; {AGAIN}" if config.out is not None else failure)
 
 
-def keep_outcome(
-    kept: KeptOptions,
-    document: Any,
-    *,
-    models: ModelSettings,
-    ledger: Ledger,
-    seed: int = 0,
-    stopped: object = None,
-) -> None:
-    """Keeps the document of a command that writes no other results, if the command names a place."""
-    if kept.out is None:
-        return
-    output, why = Output(document=document, document_file=DOCUMENT), "" if stopped is None else str(stopped)
-    with results_folder(kept) as folder:
-        assert folder is not None  # noqa: S101
-        with replacing(folder) as place:
-            write_results(place, kept.invocation, output, seed=seed, models=models, ledger=ledger, stopped=why)
-        keep_results(kept.database, folder)
+def _with(document: Any, **more: object) -> Any:
+    """Returns a document with more in it; a list stays as it is."""
+    return {**document, **more} if isinstance(document, Mapping) else document
 
 
 def write_results(

@@ -169,12 +169,14 @@ async def run_items(
     show: Callable[[dict[int, Result]], None] | None = None,
     at_once: int = AT_ONCE,
     quiet: bool = False,
+    is_written: bool = False,
     workers: Callable[..., WorkerPool] | None = None,
 ) -> list[Result]:
     """Computes items, here or by the worker processes that `workers` opens, and returns the results in order.
 
     A progress bar is labelled with what the command is `doing`. If the run is stopped, `show` prints the results so
-    far, by the number of the item, and the error says how many units are done and how to resume `what`.
+    far, by the number of the item, and the error says how many units are done and how to resume `what`. `is_written`
+    says that an item is written when it is done, and reports itself if there is no other.
 
     Raises:
         RunStopped: the run was stopped.
@@ -194,8 +196,12 @@ async def run_items(
     if show is not None and over:
         note("stopped early; what is over:")
         show(over)
-    done = f"{len(over)} of {counted(len(items), unit)} are done, and nothing is written"
-    raise resume_hint(type(error)(f"{error}; {done}"), kept, what)
+    done = f"; {len(over)} of {counted(len(items), unit)} are done"
+    if is_written:
+        done = done if len(items) > 1 else ""
+    else:
+        done += ", and nothing is written"
+    raise resume_hint(type(error)(f"{error}{done}"), kept, what)
 
 
 @contextmanager

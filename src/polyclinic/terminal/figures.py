@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 NOTHING = "–"
@@ -43,11 +44,14 @@ def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     return NOTHING if value is None else ShownFigure(f"{value:{form}}{unit}", {"": value})
 
 
-def at_least(value: float | None, form: str, *, more: int) -> str:
-    """Returns a sum, marked as the least that it can be where it lacks `more` parts that nobody knows."""
-    if value is None or not more:
-        return number(value, form)
-    return ShownFigure(f"{AT_LEAST} {value:{form}}", {"": value, "lacks": more})
+def money(value: float | None, unpriced: int = 0) -> str:
+    """Returns a cost with at least two digits that are not 0, marked as the least if some calls have no price."""
+    if value is None:
+        return NOTHING
+    places = 4 if not value else max(4, 1 - math.floor(math.log10(abs(value))))
+    if not unpriced:
+        return number(value, f".{places}f")
+    return ShownFigure(f"{AT_LEAST} {value:.{places}f}", {"": value, "lacks": unpriced})
 
 
 def with_ends(value: float | None, low: float | None, high: float | None, form: str = ".2f") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import re
@@ -10,12 +9,13 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from rich.console import Console
 from rich.table import Table
 
-from polyclinic.frames import cell
+from polyclinic.frames import csv_text
 from polyclinic.terminal.figures import NOTHING, ShownFigure, Value
 
 if TYPE_CHECKING:
@@ -206,15 +206,10 @@ def one_csv(tables: Sequence[PlainTable]) -> str:
 
     A column that a table has not is empty in its rows.
     """
-    columns = tuple(dict.fromkeys(name for one in tables for name in one.columns))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(cell, (_unused(TABLE, columns), *columns)))
-    for one in tables:
-        for row in one.rows:
-            there = dict(zip(one.columns, row, strict=True))
-            writer.writerow(map(cell, (one.title, *(there.get(name) for name in columns))))
-    return out.getvalue()
+    columns = list(dict.fromkeys(name for one in tables for name in one.columns))
+    title = _unused(TABLE, columns)
+    rows = ({title: one.title, **dict(zip(one.columns, row, strict=True))} for one in tables for row in one.rows)
+    return csv_text([title, *columns], rows)
 
 
 def _part(one: object, part: str) -> Value:
@@ -229,13 +224,5 @@ def _text(one: object) -> str:
 
 
 def _unused(name: str, used: Sequence[str]) -> str:
-    """Returns the name, with a number behind it where it stands there already."""
-    return next(one for one in _numbered(name) if one not in used)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name} {number}"
-        number += 1
+    """Returns the name, with a number after it if it is used already."""
+    return next(one for one in chain([name], (f"{name} {number}" for number in count(2))) if one not in used)

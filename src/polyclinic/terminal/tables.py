@@ -6,7 +6,8 @@ import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -29,7 +30,7 @@ _PARTS = re.compile(rf"[{_WHOLE}]|[^\s/_:,(={_WHOLE}-]*[/_:,(=-]+|[^\s/_:,(={_WH
 _PARTS_AND_BLANKS = re.compile(r"[^\s/_:,(=-]*[/_:,(=-]+\s*|[^\s/_:,(=-]+\s*")
 
 
-class _NumberTable(Table):
+class NumberTable(Table):
     """A table that breaks no number: where it is too wide, headings fold, and the last columns stand below.
 
     Nor does it break a word of a label: where words would leave less than half of the room to numbers, they are broken
@@ -37,6 +38,10 @@ class _NumberTable(Table):
     """
 
     called = ""
+
+    def add_row(self, *cells: object, **how: Any) -> None:
+        """Adds a row of values, as `cell` shows them."""
+        super().add_row(*map(cell, cells), **how)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         def width(*cells: RenderableType) -> int:
@@ -138,19 +143,19 @@ def column_groups(sizes: Mapping[int, int], room: int) -> list[list[int]]:
 def table(
     title: str | None,
     columns: Sequence[str],
-    rows: Iterable[Sequence[RenderableType]] = (),
+    rows: Iterable[Iterable[object]] = (),
     *,
     left: int = 1,
     right: Collection[str] | None = None,
     called: str = "",
-) -> Table:
+) -> NumberTable:
     """Returns a table without a frame, to which rows can be added; titles are shown as text, whoever wrote them.
 
     The first `left` columns stand to the left; the others, or those named by `right`, hold numbers. `called` is what it
     is called in files, where its heading is no part of it.
     """
     above = None if title is None else Text(plain(title))
-    made = _NumberTable(show_edge=False, pad_edge=False, title=above, title_justify="left")
+    made = NumberTable(show_edge=False, pad_edge=False, title=above, title_justify="left")
     made.called = called
     for place, name in enumerate(columns):
         numbers = place >= left if right is None else name in right
@@ -161,14 +166,59 @@ def table(
     return made
 
 
-Row = TypeVar("Row")
+Column = str | Callable[[Any], object] | tuple[str | Callable[[Any], object], str]
+"""What a column shows of a row: an attribute, by its path, or a function of the row; and the format of its numbers."""
+
+
+def cell(value: Any, form: str = ".2f") -> RenderableType:
+    """Returns a value as a cell: an estimate as `mean ± se`, a number as in `form` (".1f %"), and a dash for None."""
+    match value:
+        case None:
+            return NOTHING
+        case Estimate():
+            return mean_and_error(value, form)
+        case float():
+            form, blank, unit = form.partition(" ")
+            return number(value, form, blank + unit)
+        case ShownFigure():
+            return value
+        case str() | int():
+            return plain(str(value))
+        case _:
+            renderable: RenderableType = value
+            return renderable
 
 
 def table_of(
-    title: str | None, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], RenderableType]], *, left: int = 1
-) -> Table:
-    """Returns a table with a row for each thing; `columns` has the cells of a thing by heading."""
-    return table(title, list(columns), ([cell(row) for cell in columns.values()] for row in rows), left=left)
+    title: str | None,
+    rows: Iterable[object],
+    columns: Mapping[str, Column],
+    *,
+    left: int = 1,
+    right: Collection[str] | None = None,
+    optional: Collection[str] = (),
+    turned: bool = False,
+    called: str = "",
+) -> NumberTable:
+    """Returns a table with a row for each thing and a column for each heading.
+
+    The `optional` columns are left out if they have nothing of any row: None, 0 or "". A `turned` table has a row for
+    each heading; the first heading says what the columns are called.
+    """
+    shown = list(rows)
+    values = {heading: [_value(column, row) for row in shown] for heading, column in columns.items()}
+    kept = {heading: some for heading, some in values.items() if heading not in optional or any(some)}
+    forms = {heading: column[1] if isinstance(column, tuple) else ".2f" for heading, column in columns.items()}
+    cells = {heading: [cell(value, forms[heading]) for value in some] for heading, some in kept.items()}
+    if turned:
+        (corner, names), *others = cells.items()
+        return table(title, (corner, *map(str, names)), ((plain(one), *some) for one, some in others), called=called)
+    return table(title, list(cells), zip(*cells.values(), strict=True), left=left, right=right, called=called)
+
+
+def _value(column: Column, row: object) -> object:
+    value = column[0] if isinstance(column, tuple) else column
+    return attrgetter(value)(row) if isinstance(value, str) else value(row)
 
 
 def counted(n: int, what: str) -> str:

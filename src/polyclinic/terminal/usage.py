@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.models.ledger import Ledger, Line
-from polyclinic.terminal.figures import AT_LEAST, NOTHING, at_least, number
+from polyclinic.terminal.figures import AT_LEAST, NOTHING, money, number
 from polyclinic.terminal.tables import counted, table
 
 
@@ -63,5 +63,5 @@ def _used(line: Line) -> tuple[str, ...]:
     return (
         number(line.attempts, ","),
         *tokens,
-        "" if use.cost is None else at_least(use.cost, ".4f", more=line.unpriced),
+        "" if use.cost is None else money(use.cost, line.unpriced),
     )

@@ -4,8 +4,9 @@ import pytest
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import BadInput, Refused, TimedOut
+from polyclinic.evaluations.aie.declaration import aie
 from polyclinic.evaluations.aie.distractors import with_questions
-from polyclinic.evaluations.aie.evaluation import TURNS, aie
+from polyclinic.evaluations.aie.evaluation import TURNS
 from polyclinic.events import End
 from polyclinic.generation.draw import generate
 from polyclinic.judging.pairs import CRITERIA
@@ -102,13 +103,13 @@ async def test_doctors_are_compared_with_holm(cases, knowledge):
         assert one.difference.n == N
         assert one.p_holm >= one.difference.p
     (diagnosis,) = [
-        one for one in came.comparisons if (one.first, one.second, one.metric) == ("right", "wrong", "DIAGNOSIS")
+        one for one in came.comparisons if (one.first, one.second, one.measure) == ("right", "wrong", "DIAGNOSIS")
     ]
     assert diagnosis.difference.mean == 100
     assert diagnosis.difference.p == pytest.approx(2 / 2**N)  # McNemar: all cases are decided one way
     # The same words: nothing but the choice differs.
     (length,) = [
-        one for one in came.comparisons if (one.first, one.second, one.metric) == ("right", "wrong", "AVG_LEN")
+        one for one in came.comparisons if (one.first, one.second, one.measure) == ("right", "wrong", "AVG_LEN")
     ]
     assert (length.difference.mean, length.p_holm) == (0, 1)
     assert came == await aie(cases, seed=1).hold(doctors)
@@ -136,7 +137,7 @@ async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(case
     assert (doctor.mcqe.mean, doctor.mcqe.n, doctor.mcqe_failed) == (100, N - 1, 1)
     assert sum(one["diagnosis"].n for one in doctor.by_length.values()) == N - 1
     assert sum(one["mcqe"].n for one in doctor.by_source.values()) == N - 1
-    assert {c.metric: c.difference.n for c in came.comparisons}["DIAGNOSIS"] == N - 1
+    assert {c.measure: c.difference.n for c in came.comparisons}["DIAGNOSIS"] == N - 1
 
 
 @pytest.mark.slow

@@ -6,7 +6,8 @@ import json
 import pytest
 
 from polyclinic.cases.loaders import read_cases
-from polyclinic.evaluations.aie.evaluation import LIMITS, aie
+from polyclinic.evaluations.aie.declaration import aie
+from polyclinic.evaluations.aie.evaluation import LIMITS
 from polyclinic.events import Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.conversation import summarise

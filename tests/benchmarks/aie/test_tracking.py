@@ -7,7 +7,8 @@ from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.evaluations.aie.evaluation import CutVisit, aie, see_patient, truncated_at
+from polyclinic.evaluations.aie.declaration import aie
+from polyclinic.evaluations.aie.evaluation import CutVisit, see_patient, truncated_at
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.events import Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from polyclinic.cli.evolve import curve_text
 from polyclinic.evaluations.evolution.ablations import Ablations, AnswerShown, CaseStudy, Gain, NearCase
 from polyclinic.evaluations.evolution.page import CurveLine, curves, page
 from polyclinic.evaluations.evolution.practice import Point
@@ -94,14 +93,6 @@ def test_a_line_ends_where_its_numbers_do_and_no_name_covers_another():
     first, last = (tuple(map(float, one.split(","))) for one in points[0].split())
     assert first[0] < last[0]
     assert first[1] > last[1]
-    names = sorted(float(y) for y in re.findall(r'<text x="\d+" y="([\d.]+)">l\d 50</text>', made))
+    names = sorted(float(y) for y in re.findall(r'<text x="\d+" y="([\d.]+)" text-anchor="start">l\d 50</text>', made))
     assert len(names) == 5
     assert all(b - a >= 13 for a, b in pairwise(names))
-
-
-def test_the_live_curve_is_a_line_a_task_and_fits_a_terminal(evolution):
-    text = curve_text(list(evolution.curve) * 40, evolution.cap).plain
-    assert len(text.splitlines()) == 3
-    assert all(len(line) <= 79 for line in text.splitlines())
-    assert "75 % of 90" in text
-    assert "▁" in curve_text([point(0, 0)], evolution.cap).plain

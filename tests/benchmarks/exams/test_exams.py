@@ -143,7 +143,7 @@ def test_only_questions_of_both_are_compared():
     second = result("second", [answered(n, "B") for n in range(1, 8)] + [answered(8, "", OutcomeEnd.FAILED)])
     (against,) = compare([first, second], baseline="second")
     # Seven questions of both: six of them right for the first alone, none for the second: p = 2 / 2 ** 6.
-    assert (against.method, against.baseline, against.difference.n) == ("first", "second", 7)
+    assert (against.first, against.second, against.difference.n) == ("first", "second", 7)
     assert against.difference.p == pytest.approx(2 / 64)
     assert against.difference.mean == pytest.approx(100 * 6 / 7)
     assert against.p_holm == against.difference.p

@@ -108,7 +108,7 @@ def test_methods_are_compared_record_by_record():
     wrong = scores("wrong", [*(diagnosed(str(n), "B", "A") for n in range(4)), failed])
     half = scores("half", [diagnosed(str(n), "AB" if n else "A", "A") for n in range(5)])
     rows = compare_on_records([right, wrong, half])
-    assert [(one.method, one.baseline, one.difference.n) for one in rows] == [
+    assert [(one.first, one.second, one.difference.n) for one in rows] == [
         ("wrong", "right", 4), ("half", "right", 5), ("half", "wrong", 4),
     ]  # fmt: skip
     assert rows[0].difference.mean == -100 and rows[0].difference.p == pytest.approx(2 / 2**4)

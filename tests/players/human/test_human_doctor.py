@@ -14,7 +14,7 @@ from polyclinic.evaluations.aie.distractors import with_questions
 from polyclinic.events import End, Examined, Role, Said
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.human.desk import Desk
 from polyclinic.players.human.people import OrderNames
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import see
@@ -144,11 +144,7 @@ async def test_the_last_line_can_be_taken_back(case, knowledge):
     shown = []
     desk = desk_with(["Have you a caugh?", "/undo", "Have you a cough?", "/done", *REPORT], shown)
     minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
-    with pytest.raises(LineTakenBack):
-        await see(case, minds)
-    assert desk.take_back() == "Have you a caugh?"
-    desk.rewind()
-    visit = await see(case, minds)
+    visit = await desk.play(case.id, functools.partial(see, case, minds))
     assert "caugh" not in visit.trace.lines() and "Have you a cough?" in visit.trace.lines()
 
 
@@ -157,12 +153,8 @@ async def test_hints_stay_paid_and_what_is_taken_back_is_told(case, knowledge, t
     typed = ["Have you a caugh?", "/hint", "/hint", "/undo", "Have you a cough?", "/help", "/done", *REPORT]
     desk = desk_with(typed, shown, session=session)
     minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
-    with pytest.raises(LineTakenBack):
-        await see(case, minds)
-    assert desk.take_back() == "Have you a caugh?"
-    desk.rewind()
-    await see(case, minds)
-    assert {"Hints used: 2\n", "Lines taken back: 1\n"} < set(shown)
+    await desk.play(case.id, functools.partial(see, case, minds))
+    assert {"Taken back: Have you a caugh?\n", "Hints used: 2\n", "Lines taken back: 1\n"} < set(shown)
     assert any(line.startswith("/done  ") for line in shown)
     assert all(len(line) <= 81 for line in shown if line.startswith("/"))
     again = Desk(None, shown.append, session=session)
@@ -270,7 +262,7 @@ async def test_a_patient_s_command_without_its_sign_is_no_turn(case, knowledge):
 def played(run, tmp_path, case, *lines):
     kept = [{"seat": f"human {case.partition('#')[2]}", "line": line} for line in lines]
     write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in kept))
-    return run("consult", "--case", case, "--doctor", "human", "--set", f"run.session={tmp_path / 's.jsonl'}").stdout
+    return run("consult", case, "--doctor", "human", "--set", f"run.session={tmp_path / 's.jsonl'}").stdout
 
 
 @pytest.mark.slow
@@ -307,17 +299,16 @@ def test_the_end_of_a_chinese_visit_is_chinese(run, tmp_path):
 
 @pytest.mark.slow
 def test_at_the_terminal(run, tmp_path, monkeypatch):
-    problem = run("consult", "--case", "shipped#p1-00001", "--set", "run.session=s", code=2).stderr
+    problem = run("consult", "shipped#p1-00001", "--set", "run.session=s", code=2).stderr
     assert "run.session keeps what a person types" in problem
     assert "one process" in run("run", "--doctor", "human", "--on", "local:2", code=2).stderr
     # The stdin of a test is empty: nobody is there.
-    done = run("consult", "--case", "shipped#p1-00001", "--doctor", "human", code=1)
+    done = run("consult", "shipped#p1-00001", "--doctor", "human", code=1)
     assert "nobody answers at the terminal any more" in done.stderr
     lines = [{"seat": "human p1-00001", "line": line} for line in ["/order chest x-ray", "/done", *REPORT]]
     write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     words = (
         "consult",
-        "--case",
         "shipped#p1-00001",
         "--doctor",
         "human",

@@ -1,30 +1,68 @@
-"""AIE as an evaluation: its options, what is read before a model is asked, and the plays (aie-saps §4)."""
+"""AIE: doctors question a patient in turns, then choose a diagnosis among options (aie-saps §4).
+
+1. Every doctor sees every patient; the patient gives each of the doctor's turns a state.
+2. After the dialogue the doctor answers the case's question from what it collected.
+3. Beside it MCQE: the doctor reads all there is to know, without a dialogue, and answers the same question.
+4. Ten metrics a dialogue, their means over the cases with errors and intervals, and every two doctors compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
+from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.check import unanswerable
-from polyclinic.errors import UserError
-from polyclinic.evaluations.aie.distractors import with_made_questions, with_questions
-from polyclinic.evaluations.aie.evaluation import aie, check_result
-from polyclinic.evaluations.aie.tables import aie_output
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
+from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.aie.correlation import Correlations, correlate
+from polyclinic.evaluations.aie.distractors import (
+    COUNTS,
+    WRONG_OPTIONS,
+    MadeOptions,
+    with_made_questions,
+    with_questions,
+)
+from polyclinic.evaluations.aie.evaluation import (
+    LIMITS,
+    AskedCase,
+    DoctorResult,
+    Means,
+    ScoredVisit,
+    cut_dialogue,
+    doctor_result,
+    score_choice,
+    score_dialogue,
+    see_patient,
+)
+from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
+from polyclinic.evaluations.aie.tracking import with_states
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
+from polyclinic.evaluations.measuring import Value, item_row, show_compared
+from polyclinic.evaluations.people import show_judgements
 from polyclinic.evaluations.protocol import staging_of
-from polyclinic.judging.pairs import CRITERIA
-from polyclinic.judging.verdicts import Known, in_order
-from polyclinic.metrics.conversation import choose_metrics
+from polyclinic.events import End
+from polyclinic.frames import Tabular
+from polyclinic.judging.pairs import CRITERIA, Judgements, View, judge_pairs
+from polyclinic.judging.verdicts import Known, PersonsVerdict
+from polyclinic.language.language import Language
+from polyclinic.metrics.conversation import MCQE, TEN, MetricDifference, Wanted, check_measured, choose_metrics, compare
+from polyclinic.metrics.dialogue import LeftOut
+from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
+from polyclinic.players.minds import Minds
 from polyclinic.protocols.papers import AieSettings
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.options import (
     POSITIVE,
     CaseOptions,
@@ -35,7 +73,92 @@ from polyclinic.run.options import (
     Several,
     each_once,
 )
+from polyclinic.run.output import Output, first_failure, output_of_visits
 from polyclinic.settings import setting
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.figures import ShownFigure, number
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import Column, counted, mean_and_error, show_problems, table, table_of
+from polyclinic.visits.visit import OURS, Staging, Visit
+
+
+class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """All doctors, and every two of them on the cases that both have seen; what a judge and people say, if they do."""
+
+    doctors: tuple[DoctorResult, ...]
+    comparisons: tuple[MetricDifference, ...]
+    judgements: Judgements | None = None
+    people: dict[View, ViewByPeople] = {}
+    correlations: Correlations | None = None
+
+
+AiePlay = Play[AskedCase, Minds, Visit, ScoredVisit]
+
+
+def aie(
+    cases: Sequence[Case],
+    *,
+    max_turns: int | None = None,
+    metrics: Wanted = TEN,
+    judge: Model | None = None,
+    groups: Mapping[str, str] | None = None,
+    people: Sequence[PersonsVerdict] = (),
+    limits: dict[Language, int] = LIMITS,
+    staging: Staging = OURS,
+    truncated: bool = False,
+    seed: int = 0,
+) -> Plays[AskedCase, Minds, Visit, ScoredVisit, AieResult]:
+    """Returns the evaluation of cases with questions; its players are the minds of each doctor.
+
+    A doctor speaks at most `max_turns` times; by default once less than the `limits` of a dialogue, as the opening
+    counts. The judge compares every two doctors' dialogues on a case; correlations are within and between the doctors'
+    groups. A `truncated` evaluation also asks for the diagnosis after every earlier turn of each dialogue (Figure 6d).
+    If a patient tracks no states, they are asked afterwards, of its own model.
+
+    Raises:
+        BadInput: a case has no question.
+    """
+    without = [case.id for case in cases if case.question is None]
+    if without:
+        raise BadInput(f"{len(without)} cases have no question with options, such as {without[0]}")
+
+    def turns(case: Case) -> int:
+        return limits[case.presentation.language] - 1 if max_turns is None else max_turns
+
+    async def play(asked: AskedCase, minds: Minds) -> Visit:
+        case, one_step = asked
+        visit = await see_patient(case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
+        return visit if one_step else await with_states(case, visit, minds, staging=staging)
+
+    async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
+        case, one_step = asked
+        if one_step:
+            return ScoredVisit(score_choice(visit))
+        cut = await cut_dialogue(case, visit, minds, staging=staging, max_turns=turns(case), choices=truncated)
+        return ScoredVisit(await score_dialogue(case, visit, metrics), cut)
+
+    async def summarise(plays: Mapping[str, Sequence[AiePlay]]) -> AieResult:
+        doctors = tuple(
+            doctor_result(
+                name, [(one.item, one.played, one.scored) for one in theirs], metrics=metrics.names, seed=seed
+            )
+            for name, theirs in plays.items()
+        )
+        here = {case.id for case in cases}
+        said = [one for one in people if one.item[0] in here and {*one.item[1:]} <= plays.keys()]
+        judgements = None
+        if judge is not None:
+            judgements = await judge_pairs({one.name: one.visits for one in doctors}, judge, cases=cases, seed=seed)
+        return AieResult(
+            doctors=doctors,
+            comparisons=compare({one.name: one.summary for one in doctors}, seed=seed),
+            judgements=judgements,
+            people=views_by_people(said, judgements, seed=seed),
+            correlations=correlate(doctors, judgements, groups=groups, people=said) if len(doctors) > 1 else None,
+        )
+
+    items = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
+    return Plays(items=items, play=play, score=score, summarise=summarise, visit=lambda asked: asked.case.id)
 
 
 @Parameter(name="*")
@@ -76,7 +199,7 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
 
     def judged() -> Known:
         """Returns what people can have judged: every two doctors on every case."""
-        pairs = {in_order((case.id, *two)): None for case in read for two in combinations(options.doctor, 2)}
+        pairs = {(case.id, *sorted(two)): None for case in read for two in combinations(options.doctor, 2)}
         return {f"pairs {view}": pairs for view in CRITERIA}
 
     people = setup.verdicts(options.verdicts, judged)
@@ -110,15 +233,7 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
             truncated=options.truncated,
             seed=setup.seed,
         )
-        report = partial(
-            aie_output,
-            protocol=options.protocol,
-            cases=options.cases,
-            patient=options.patient,
-            seed=setup.seed,
-            made=made,
-        )
-        return plays.by(opened.minds, report)
+        return plays.by(opened.minds, lambda result: _output(result, options, made, seed=setup.seed))
 
     return Plan(
         prepare=prepare,
@@ -128,7 +243,7 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
         roles={"doctor": options.doctor, "patient": [options.patient], "judge": [options.judge]},
         cases=cases,
         people=people,
-        check=partial(check_result, metrics),
+        check=lambda result: check_measured(metrics, (one.summary.scores for one in result.doctors)),
     )
 
 
@@ -152,6 +267,180 @@ def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str
     if missing:
         raise UserError(f"aie.group is missing for {', '.join(missing)}; give one for each doctor, or none")
     return groups
+
+
+_NUMBERS = ("AVG_TURN", "AVG_LEN")
+_SHARES = ("DIAGNOSIS", MCQE)  # of dialogues; the others are means of what each dialogue has
+_TURNS_SHOWN = 4  # doctors whose turns are shown; all are in --json
+_SOURCES_SHOWN = 12  # generated cases have a source each, and a table of them says nothing
+
+
+def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *, seed: int) -> Output:
+    """Returns the output; `made` is what came of options that a model made, None if none did."""
+    metrics = result.doctors[0].summary.metrics
+    doctors = {one.name: one for one in result.doctors}
+    visits = {name: one.visits for name, one in doctors.items()}
+    failed = [visit for theirs in visits.values() for visit in theirs if visit.end is End.FAILED]
+    scores = {(name, str(score.id)): score for name, one in doctors.items() for score in one.summary.scores}
+
+    def row(name: str, visit: Visit) -> ItemRow:
+        """Returns the metrics of a case, and MCQE; a visit that failed has none."""
+        score, chosen = scores.get((name, visit.case)), doctors[name].chosen
+        values: dict[str, Value] = {}
+        if score is not None:
+            values |= {one: value for one, value in score.values.items() if one in metrics}
+        if score is not None and "AVG_LEN" in values:
+            values["AVG_LEN"] = list(score.lengths)  # the paper's mean is that of all turns
+        if visit.case in chosen:
+            values[MCQE] = 100.0 * chosen[visit.case]
+        return item_row(values, item=visit.case, model=name, seed=seed, end=str(visit.end))
+
+    def show(screen: Console) -> None:
+        show_evaluation(screen, result)
+        if made is not None:
+            alone = f"; from the options alone it took the right one in {made.alone} of {made.asked}"
+            screen.print(
+                f"options made by a model for {counted(made.made, 'case')}: {counted(made.dropped, 'name')} could not "
+                f"be used, {counted(made.filled, 'option')} filled in from the knowledge{alone if made.asked else ''} "
+                f"(by chance one in {WRONG_OPTIONS + 1})"
+            )
+        screen.print(f"protocol: {options.protocol}; patient: {options.patient}; seed: {seed}")
+
+    # `written` is a format, and the name of a file is no part of it.
+    named = shlex.quote(options.cases).replace("{", "{{").replace("}", "}}")
+    return output_of_visits(
+        visits,
+        row,
+        document={
+            "protocol": options.protocol,
+            "patient": options.patient,
+            "doctors": [_document(one) for one in result.doctors],
+            "options_made": None if made is None else {name: getattr(made, name) for name in COUNTS},
+            "comparisons": result.comparisons,
+            "judgements": result.judgements,
+            **({"people": result.people} if result.people else {}),
+            "correlations": result.correlations,
+        },
+        show=show,
+        written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
+        failed=len(failed),
+        failures=first_failure(failed),
+        measures=[
+            ItemMeasure(name=name, percent=name not in _NUMBERS, share=name in _SHARES) for name in (*metrics, MCQE)
+        ],
+    )
+
+
+def _document(one: DoctorResult) -> dict[str, Any]:
+    fields = ("name", "mcqe", "mcqe_failed", "by_length", "truncated", "by_turn", "by_source")
+    return {
+        **{name: getattr(one, name) for name in fields},
+        **{name: getattr(one.summary, name) for name in ("metrics", "second", "unreadable", "failed", "left_out")},
+        "passages": {"recalled": one.recalled, "near": one.near},
+        "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
+    }
+
+
+def show_evaluation(screen: Console, result: AieResult) -> None:
+    """Prints the metrics side by side, the means by length, turn and source, and the comparisons."""
+    doctors = result.doctors
+    metrics: dict[str, Column] = {name: partial(_metric, name) for name in doctors[0].summary.metrics}
+    columns: dict[str, Column] = {"metric": "name", **metrics, MCQE: "mcqe", **_COUNTS, **_TRACKED}
+    screen.print(table_of("AIE, mean ± se", doctors, columns, turned=True, optional=_TRACKED), "")
+    for one in doctors:
+        show_left_out(screen, one.summary.left_out)
+    title = "if the dialogue had ended with this turn: DIAGNOSIS, if it was asked for, and COVERAGE"
+    _show_means(screen, title, {one.name: one.truncated for one in doctors})
+    for one in doctors[:_TURNS_SHOWN]:
+        states = sorted({state for shares in one.by_turn.values() for state in shares})
+        cells = ([number(shares[s], ".0f") if s in shares else "·" for s in states] for shares in one.by_turn.values())
+        rows = ((str(turn), *shares) for turn, shares in zip(one.by_turn, cells, strict=True))
+        title = plain(f"{one.name}: what its turns were to the patient, in percent")
+        screen.print(title, style="italic")
+        screen.print(table(None, ("turn", *states), rows, left=0, called=title), "")
+    by_source = {one.name: one.by_source for one in doctors}
+    if 1 < len({source for means in by_source.values() for source in means}) <= _SOURCES_SHOWN:
+        _show_means(screen, f"DIAGNOSIS and {MCQE} by source", by_source)
+    if len(doctors) > 1:
+        show_comparisons(screen, result.comparisons)
+    show_judgements(screen, result.judgements, result.people)
+    if result.correlations is not None:
+        _show_correlations(screen, result.correlations)
+
+
+_COUNTS: dict[str, Column] = {
+    "dialogues": lambda one: len(one.summary.scores),
+    "failed, outside the means": "summary.failed",
+    "no usable choice, counted as wrong": "summary.unreadable",
+    "MCQE failed, outside its mean": "mcqe_failed",
+}
+_TRACKED: dict[str, Column] = {
+    "passages that the patient's tracker gave": "recalled",
+    "in other words, matched to the nearest": "near",
+}
+
+
+def _metric(name: str, doctor: DoctorResult) -> Estimate:
+    return doctor.summary.metrics[name]
+
+
+def _show_means(screen: Console, title: str, means: Mapping[str, Mapping[Any, Means]]) -> None:
+    """Prints two means in a cell, by doctor and group."""
+
+    def two(found: Means | None) -> str:
+        if found is None:
+            return ""
+        text = "; ".join(mean_and_error(one) for one in found.values() if one.n)
+        n = [one.n for one in found.values()][-1]
+        parts: dict[str, float | None] = {}
+        for name, one in found.items():
+            parts |= {name: one.mean, f"{name} stderr": one.stderr}
+        return ShownFigure(f"{text} (n = {n})", {**parts, "n": n})
+
+    groups = dict.fromkeys(group for theirs in means.values() for group in theirs)
+    rows = ((plain(str(group)), *(two(theirs.get(group)) for theirs in means.values())) for group in groups)
+    screen.print(title, style="italic")
+    screen.print(table(None, ("", *means), rows, called=title), "")
+
+
+def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
+    """Prints what is not scored, and why."""
+    where = ((one, f"no {', '.join(one.metrics)}" if one.metrics else "left out") for one in left_out)
+    show_problems(screen, ((f"{lacks}: {one.problem}", str(one.id)) for one, lacks in where))
+
+
+def show_comparisons(screen: Console, compared: Sequence[MetricDifference]) -> None:
+    """Prints the paired differences of every two doctors."""
+    if not compared:
+        screen.print("No case is in two of the files: nothing can be compared in pairs.")
+        return
+    columns = {"": "first", "less": "second", "metric": "measure"}
+    test = "sign-flip test, for DIAGNOSIS McNemar's exact test"
+    show_compared(screen, "On the cases of both", compared, columns, test=test)
+    screen.print()
+
+
+def _show_correlations(screen: Console, correlations: Correlations) -> None:
+    """Prints Spearman's coefficients over all pairs of doctors, in and between groups, and in the study with people."""
+
+    def coefficient(value: float | None) -> str:
+        return "·" if value is None else number(100 * value, "+.0f")
+
+    matrices = {f"Spearman's coefficients x 100, {name}": one for name, one in correlations.groups.items()}
+    matrices = {"Spearman's coefficients x 100, all pairs": correlations.pairs, **matrices}
+    if (study := correlations.study) is not None:
+        with_people = sorted(study.with_people.items(), key=lambda one: -math.inf if one[1] is None else -one[1])
+        told = ((name, coefficient(value)) for name, value in with_people)
+        screen.print(table("mean coefficient with people's indicators, x 100", ("indicator", "people"), told), "")
+        matrices = {f"the study of {len(study.indicators)} indicators": study, **matrices}
+    for title, one in matrices.items():
+        if all(value is None for row in one.matrix for value in row):
+            screen.print(plain(f"{title}: {one.note}"), "", style="dim")
+            continue
+        named = [f"{place} {name}" for place, name in enumerate(one.indicators, start=1)]
+        rows = ((plain(name), *map(coefficient, row)) for name, row in zip(named, one.matrix, strict=True))
+        screen.print(table(title, ("", *(name.split()[0] for name in named)), rows))
+        screen.print(plain(one.note), "", style="dim")
 
 
 AIE = Evaluation(

@@ -199,6 +199,9 @@ class MadeOptions(msgspec.Struct, frozen=True, kw_only=True):
     asked: int = 0
 
 
+COUNTS = ("made", "dropped", "filled", "alone", "asked")
+
+
 async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Knowledge, *, seed: int) -> MadeOptions:
     """Returns the cases, each with a question: its own, or one whose wrong options the model made.
 
@@ -206,7 +209,7 @@ async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Kn
     """
     beside = OptionsBeside(cases, knowledge, seed=seed)
     made = await asyncio.gather(*(_make(case, beside, model, knowledge, seed=seed) for case in cases))
-    counts = {name: sum(getattr(one, name) for one in made) for name in ("made", "dropped", "filled", "alone", "asked")}
+    counts = {name: sum(getattr(one, name) for one in made) for name in COUNTS}
     return MadeOptions(cases=tuple(case for one in made for case in one.cases), **counts)
 
 

@@ -1,9 +1,4 @@
-"""AIE: doctors question a patient in turns, then choose a diagnosis among options (aie-saps §4).
-
-1. Every doctor sees every patient; the patient gives each of the doctor's turns a state.
-2. After the dialogue the doctor answers the case's question from what it collected.
-3. Beside it MCQE: the doctor reads all there is to know, without a dialogue, and answers the same question.
-4. Ten metrics a dialogue, their means over the cases with errors and intervals, and every two doctors compared.
+"""How a visit of AIE is held and scored, and what a dialogue was worth after each of its turns (aie-saps §4).
 
 A doctor whose answer cannot be used has a wrong diagnosis. A visit that failed otherwise (an endpoint, the patient) is
 outside every mean, and counted. Dialogues have at most 10 turns in Chinese (HospitalCases) and 15 in English
@@ -15,37 +10,27 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import BadInput, EndpointError, PlayFailure
-from polyclinic.evaluations.aie.correlation import Correlations, correlate
-from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
-from polyclinic.evaluations.aie.tracking import with_states
-from polyclinic.evaluations.evaluation import Play, Plays
+from polyclinic.errors import EndpointError, PlayFailure
 from polyclinic.events import End, Event, Examined, Said, State
 from polyclinic.frames import Tabular
-from polyclinic.judging.pairs import Judgements, View, judge_pairs
-from polyclinic.judging.verdicts import PersonsVerdict
 from polyclinic.language.language import Language
 from polyclinic.metrics.conversation import (
     MCQE,
     TEN,
     ConversationSummary,
-    MetricDifference,
     Score,
     Wanted,
-    check_measured,
-    compare,
     covered,
     measure,
+    summarise,
     unusable,
 )
-from polyclinic.metrics.conversation import summarise as summarise_scores
 from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusable_answer
-from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import choose_from
 from polyclinic.players.roles.doctor import Doctor
@@ -58,8 +43,24 @@ LIMITS: dict[Language, int] = {"zh": 10, "en": 15}
 TURNS: dict[Language, int] = {language: limit - 1 for language, limit in LIMITS.items()}
 """The doctor's turns after the opening."""
 
+G = TypeVar("G")
+
 Means = dict[str, Estimate]
 """Means by metric, in lower case."""
+
+
+class CutVisit(NamedTuple):
+    """One dialogue, turn by turn.
+
+    Attributes:
+        coverage: if it had ended with the turn, in percent.
+        right: whether the choice had then been right; None if there was no answer.
+        states: what the turn was to the patient.
+    """
+
+    coverage: tuple[float, ...]
+    right: tuple[bool | None, ...] = ()
+    states: tuple[State, ...] = ()
 
 
 class AskedCase(NamedTuple):
@@ -67,6 +68,13 @@ class AskedCase(NamedTuple):
 
     case: Case
     one_step: bool = False
+
+
+class ScoredVisit(NamedTuple):
+    """The score of a visit, and of a dialogue what it was worth after each of its turns."""
+
+    score: Score | LeftOut
+    cut: CutVisit | None = None
 
 
 class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -98,138 +106,6 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     recalled: int = 0
     near: int = 0
     chosen: dict[str, bool] = {}
-
-
-class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """All doctors, and every two of them on the cases that both have seen; what a judge and people say, if they do."""
-
-    doctors: tuple[DoctorResult, ...]
-    comparisons: tuple[MetricDifference, ...]
-    judgements: Judgements | None = None
-    people: dict[View, ViewByPeople] = {}
-    correlations: Correlations | None = None
-
-
-class CutVisit(NamedTuple):
-    """One dialogue, turn by turn.
-
-    Attributes:
-        coverage: if it had ended with the turn, in percent.
-        right: whether the choice had then been right; None if there was no answer.
-        states: what the turn was to the patient.
-    """
-
-    coverage: tuple[float, ...]
-    right: tuple[bool | None, ...] = ()
-    states: tuple[State, ...] = ()
-
-
-class ScoredVisit(NamedTuple):
-    """The score of a visit, and of a dialogue what it was worth after each of its turns."""
-
-    score: Score | LeftOut
-    cut: CutVisit | None = None
-
-
-AiePlay = Play[AskedCase, Minds, Visit, ScoredVisit]
-
-
-def aie(
-    cases: Sequence[Case],
-    *,
-    max_turns: int | None = None,
-    metrics: Wanted = TEN,
-    judge: Model | None = None,
-    groups: Mapping[str, str] | None = None,
-    people: Sequence[PersonsVerdict] = (),
-    limits: dict[Language, int] = LIMITS,
-    staging: Staging = OURS,
-    truncated: bool = False,
-    seed: int = 0,
-) -> Plays[AskedCase, Minds, Visit, ScoredVisit, AieResult]:
-    """Returns the evaluation of cases with questions; its players are the minds of each doctor.
-
-    A doctor speaks at most `max_turns` times; by default once less than the `limits` of a dialogue, as the opening
-    counts. The judge compares every two doctors' dialogues on a case; correlations are within and between the doctors'
-    groups. A `truncated` evaluation also asks for the diagnosis after every earlier turn of each dialogue (Figure 6d).
-    If a patient tracks no states, they are asked afterwards, of its own model.
-
-    Raises:
-        BadInput: a case has no question.
-    """
-    without = [case.id for case in cases if case.question is None]
-    if without:
-        raise BadInput(f"{len(without)} cases have no question with options, such as {without[0]}")
-
-    def turns(case: Case) -> int:
-        return limits[case.presentation.language] - 1 if max_turns is None else max_turns
-
-    async def play(asked: AskedCase, minds: Minds) -> Visit:
-        case, one_step = asked
-        visit = await see_patient(case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
-        return visit if one_step else await with_states(case, visit, minds, staging=staging)
-
-    async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
-        case, one_step = asked
-        if one_step:
-            return ScoredVisit(score_choice(visit))
-        cut = await _cut(case, visit, minds, staging=staging, max_turns=turns(case), choices=truncated)
-        return ScoredVisit(await score_dialogue(case, visit, metrics), cut)
-
-    def doctor(name: str, plays: Sequence[AiePlay]) -> DoctorResult:
-        dialogues = [play for play in plays if not play.item.one_step]
-        cuts = [play.scored.cut for play in dialogues if play.scored.cut is not None]
-        at_once = [play.scored.score for play in plays if play.item.one_step]
-        visits = tuple(play.played for play in dialogues)
-        scores = [one.scored.score for one in dialogues if isinstance(one.scored.score, Score)]
-        left_out = [one.scored.score for one in dialogues if isinstance(one.scored.score, LeftOut)]
-        answered = [one for one in at_once if isinstance(one, Score)]
-        said = [event for visit in visits for event in visit.trace if isinstance(event, Said)]
-        length, source = {visit.case: visit.turns for visit in visits}, {case.id: case.source for case in cases}
-        return DoctorResult(
-            name=name,
-            summary=summarise_scores(scores, names=metrics.names, left_out=left_out, seed=seed),
-            mcqe=_means(answered, (MCQE,), seed)["mcqe"],
-            chosen={str(one.id): bool(one.values[MCQE]) for one in answered if MCQE in one.values},
-            mcqe_failed=len(at_once) - len(answered),
-            by_length=dict(sorted(_by(length, scores, ("DIAGNOSIS", "COVERAGE"), seed).items())),
-            truncated=truncated_at(cuts, seed),
-            by_turn=_states_by_turn(cuts),
-            by_source=_by(source, [*scores, *answered], ("DIAGNOSIS", MCQE), seed),
-            visits=visits,
-            recalled=sum(event.recalled for event in said),
-            near=sum(event.near for event in said),
-        )
-
-    async def summarise(plays: Mapping[str, Sequence[AiePlay]]) -> AieResult:
-        doctors = tuple(doctor(name, theirs) for name, theirs in plays.items())
-        here = {case.id for case in cases}
-        said = [one for one in people if one.item[0] in here and {*one.item[1:]} <= plays.keys()]
-        judgements = None
-        if judge is not None:
-            judgements = await judge_pairs({one.name: one.visits for one in doctors}, judge, cases=cases, seed=seed)
-        return AieResult(
-            doctors=doctors,
-            comparisons=tuple(compare({one.name: one.summary for one in doctors}, seed=seed)),
-            judgements=judgements,
-            people=views_by_people(said, judgements, seed=seed),
-            correlations=correlate(doctors, judgements, groups=groups, people=said) if len(doctors) > 1 else None,
-        )
-
-    items = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
-    return Plays(
-        items=items,
-        play=play,
-        score=score,
-        summarise=summarise,
-        sums_up_parts=True,
-        visit=lambda asked: asked.case.id,
-    )
-
-
-def check_result(metrics: Wanted, result: AieResult) -> None:
-    """Raises a BrokenMetric if a metric of the user's measured nothing."""
-    check_measured(metrics, (one.summary.scores for one in result.doctors))
 
 
 async def see_patient(
@@ -267,7 +143,7 @@ def score_choice(visit: Visit) -> Score | LeftOut:
     return Score(id=visit.case, values={MCQE: 100.0 * right}, counts={}, lengths=())
 
 
-async def _cut(
+async def cut_dialogue(
     case: Case, visit: Visit, minds: Minds, *, staging: Staging, max_turns: int, choices: bool
 ) -> CutVisit | None:
     """Returns a dialogue after each of its turns, if wanted with the doctor's choices; None if unscorable."""
@@ -317,7 +193,7 @@ def truncated_at(cuts: Sequence[CutVisit], seed: int) -> dict[int, Means]:
     return found
 
 
-def _means(scores: Sequence[Score], metrics: Iterable[str], seed: int) -> Means:
+def _means(scores: Iterable[Score], metrics: Sequence[str], seed: int) -> Means:
     found = {}
     for metric in metrics:
         values = [score.values[metric] for score in scores if metric in score.values]
@@ -326,11 +202,9 @@ def _means(scores: Sequence[Score], metrics: Iterable[str], seed: int) -> Means:
     return found
 
 
-def _by(group: Mapping[str, Any], scores: Iterable[Score], metrics: Sequence[str], seed: int) -> dict[Any, Means]:
+def _means_by(group: Mapping[str, G], scores: Sequence[Score], metrics: Sequence[str], seed: int) -> dict[G, Means]:
     """Returns means by the group of each case."""
-    groups: dict[Any, list[Score]] = {name: [] for name in group.values()}
-    for score in scores:
-        groups[group[str(score.id)]].append(score)
+    groups = {name: [one for one in scores if group[str(one.id)] == name] for name in group.values()}
     return {name: _means(some, metrics, seed) for name, some in groups.items()}
 
 
@@ -344,3 +218,33 @@ def _states_by_turn(cuts: Sequence[CutVisit]) -> dict[int, dict[State, float]]:
         turn: {state: 100 * count / states.total() for state, count in sorted(states.items())}
         for turn, states in sorted(counts.items())
     }
+
+
+def doctor_result(
+    name: str, played: Sequence[tuple[AskedCase, Visit, ScoredVisit]], *, metrics: Sequence[str], seed: int
+) -> DoctorResult:
+    """Sums up the visits of a doctor."""
+    dialogues = [(asked.case, visit, scored) for asked, visit, scored in played if not asked.one_step]
+    cuts = [scored.cut for *_, scored in dialogues if scored.cut is not None]
+    visits = tuple(visit for _, visit, _ in dialogues)
+    scores = [scored.score for *_, scored in dialogues if isinstance(scored.score, Score)]
+    left_out = [scored.score for *_, scored in dialogues if isinstance(scored.score, LeftOut)]
+    at_once = [scored.score for asked, _, scored in played if asked.one_step]
+    answered = [one for one in at_once if isinstance(one, Score)]
+    said = [event for visit in visits for event in visit.trace if isinstance(event, Said)]
+    by_length = _means_by({one.case: one.turns for one in visits}, scores, ("DIAGNOSIS", "COVERAGE"), seed)
+    sources = {asked.case.id: asked.case.source for asked, *_ in played}
+    return DoctorResult(
+        name=name,
+        summary=summarise(scores, names=metrics, left_out=left_out, seed=seed),
+        mcqe=_means(answered, (MCQE,), seed)["mcqe"],
+        chosen={str(one.id): bool(one.values[MCQE]) for one in answered},
+        mcqe_failed=len(at_once) - len(answered),
+        by_length=dict(sorted(by_length.items())),
+        truncated=truncated_at(cuts, seed),
+        by_turn=_states_by_turn(cuts),
+        by_source=_means_by(sources, [*scores, *answered], ("DIAGNOSIS", MCQE), seed),
+        visits=visits,
+        recalled=sum(event.recalled for event in said),
+        near=sum(event.near for event in said),
+    )

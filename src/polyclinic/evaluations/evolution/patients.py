@@ -9,9 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding, read_out
 from polyclinic.cases.truth import Severity
@@ -19,12 +21,15 @@ from polyclinic.errors import BadInput
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.entries import Disease
-from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import WordLists
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, picture_of
 from polyclinic.memory.recall import Put
+from polyclinic.run.case_files import read_case_file
 from polyclinic.seeds import derive
+from polyclinic.terminal.screen import note
+from polyclinic.terminal.tables import counted
 
 _NAMED = 12  # Names that a complaint gives
 
@@ -186,6 +191,50 @@ def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[Pract
         assert case.truth.severity is not None  # noqa: S101
         made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
     return made
+
+
+_DISEASES = "respiratory"
+"""The paper's eight diseases, from which a doctor of the practice chooses."""
+
+
+def read_patients(
+    train: str,
+    test: str,
+    *,
+    strict: bool = False,
+    shuffled_by: int | None = None,
+    shares: list[CaseShare] | None = None,
+) -> tuple[list[PracticePatient], list[PracticePatient]]:
+    """Returns the patients to practise on, perhaps in an order `shuffled_by` a seed, and those of the test."""
+    every = {name: read_case_file(name, strict=strict, needs=lacks, shares=shares) for name in (train, test)}
+    knowledge, patients = read_knowledge().select(_DISEASES), {}
+    for name, cases in every.items():
+        try:
+            patients[name] = practice_patients(cases, knowledge)
+        except BadInput as problem:
+            raise BadInput(str(problem), path=Path(name)) from None
+    practising, tested = patients[train], patients[test]
+    here, there = practising[0].choices.language, tested[0].choices.language
+    if here != there:
+        raise BadInput(f"is in {there!r}, and {train} in {here!r}", path=Path(test))
+    known_by = {_content(one.case) for one in practising} | {one.case.id for one in practising}
+    met = [one.case.id for one in tested if one.case.id in known_by or _content(one.case) in known_by]
+    if met:
+        raise BadInput(f"shares {counted(len(met), 'patient')} with {train}: {', '.join(met[:3])}", path=Path(test))
+    if untaught := sorted({one.disease.id for one in tested} - {one.disease.id for one in practising}):
+        note(f"nobody in {train} has what some in {test} have: {', '.join(untaught)}")
+    if shuffled_by is not None:
+        derive(shuffled_by, "order").shuffle(practising)
+        # Progress and snapshots count patients in the order in which they come.
+        practising = [one._replace(number=number) for number, one in enumerate(practising, start=1)]
+    return practising, tested
+
+
+def _content(case: Case) -> str:
+    """Returns what is known of a patient without its name; no two have the same results to the digit."""
+    record, came = case.record, case.presentation
+    door = () if record.findings else (came.complaint, came.age, came.sex)
+    return msgspec.json.encode((door, record.history, record.findings)).decode()
 
 
 FOLLOW_UP = 10  # Days after the treatment at which a patient reports back

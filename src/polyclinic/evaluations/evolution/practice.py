@@ -126,19 +126,22 @@ class Practice:
         batch: int = 1,
         test_every: int = 100,
         snapshots: int | None = None,
-        advance: Callable[[int], None] = lambda _: None,
+        advance: Callable[[], None] = lambda: None,
         on_point: Callable[[Point], None] = lambda _: None,
     ) -> list[Point]:
-        """Treats all patients of the practice that have not been, and tests between; returns all points."""
+        """Treats the patients who have not been treated yet, calls `advance` for each, and tests in between."""
         notes = self._memory.notes()
         points = [msgspec.msgpack.decode(note.came, type=Point) for note in notes if note.what == POINT]
         batches = [msgspec.msgpack.decode(note.came, type=BatchLearnt) for note in notes if note.what == BATCH]
         right = sum((Counter(one.right) for one in batches), Counter())
-        done = max((note.patients for note in notes if note.what == BATCH), default=0)
+        done, shown = max((note.patients for note in notes if note.what == BATCH), default=0), 0
         for point in points:
             on_point(point)
         steps = (test_every, snapshots or test_every)
         while True:
+            for _ in range(shown, done):
+                advance()
+            shown = done
             await asyncio.sleep(0)  # whoever answers at once leaves no other moment to be stopped in
             due = done == len(train) or any(done % step == 0 for step in steps)
             if due and not any(point.patients == done for point in points):
@@ -151,7 +154,6 @@ class Practice:
             came = await self._learn_from(train[done:end])
             right.update(came.right)
             done = end
-            advance(done)
 
     async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[dict[ClinicalTask, TaskDone]]:
         """Treats patients with the memory as it is; nothing of it is remembered."""

@@ -147,7 +147,7 @@ def recorded_requests(
             **{name: sum(len(getattr(row, name)) for row in rows) for name in summed},
         )
 
-    return Plays(items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise, sums_up_parts=True)
+    return Plays(items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise)
 
 
 def beside_label(
@@ -334,8 +334,6 @@ def _check(result: ExaminerResult) -> None:
 
 EXAMINER: Evaluation[ExaminerOptions, Settings] = Evaluation(
     name="examiner",
-    help="How an examiner reads recorded requests: does it give every recorded result that was ordered, and "
-    "nothing else?",
     options=ExaminerOptions,
     plan=plan,
 )

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -19,7 +18,6 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question, ShownPassage
-from polyclinic.evaluations.against import Against, compare_pairs
 from polyclinic.evaluations.evaluation import QUESTIONS_AT_ONCE, Play, Plays
 from polyclinic.frames import Tabular
 from polyclinic.memory.remembering import ExamMemory
@@ -31,7 +29,8 @@ from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import shuffled
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.retrieval.retriever import LookingUp, looked_up_once
-from polyclinic.statistics.uncertainty import Estimate, share_difference, share_estimate
+from polyclinic.statistics.comparison import Against, compare_values, of_shares
+from polyclinic.statistics.uncertainty import Estimate, share_estimate
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -203,7 +202,6 @@ def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = No
         score=score,
         summarise=summarise,
         at_once=QUESTIONS_AT_ONCE,
-        sums_up_parts=True,
     )
 
 
@@ -359,5 +357,5 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
         if results and not bases:
             raise KeyError(baseline)
         pairs = [(one.name, base) for one in results if (base := bases.get(one.model)) not in (None, one.name)]
-    values = {one.name: {each.id: each.right for each in one.answered if not each.failed} for one in results}
-    return compare_pairs(values, pairs, partial(share_difference, seed=seed))
+    rights = {one.name: {each.id: 100.0 * each.right for each in one.answered if not each.failed} for one in results}
+    return compare_values(Against, {"": rights}, pairs, lambda _: of_shares(seed))

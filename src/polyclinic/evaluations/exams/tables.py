@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from polyclinic.evaluations.against import Against, show_against
 from polyclinic.evaluations.exams.evaluation import Answered, MethodResult
+from polyclinic.evaluations.measuring import show_compared
 from polyclinic.judging.error_categories import Categories, ErrorCategory, MissedQuestion
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.seeds import derive
+from polyclinic.statistics.comparison import Against
 from polyclinic.statistics.uncertainty import share
-from polyclinic.terminal.figures import low_to_high, number
+from polyclinic.terminal.figures import low_to_high, money, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import chart, few_line, interval, mean_and_error, table, table_of, tokens
 
@@ -172,7 +173,7 @@ def show_exam(
         "calls": lambda one: number(one.cost.calls, ".1f"),
         "trips": lambda one: number(one.cost.round_trips, ".1f"),
         "tokens": lambda one: tokens(one.cost.tokens_in + one.cost.tokens_out, one.cost.calls),
-        "cost": lambda one: number(one.cost.money, ".5f"),
+        "cost": lambda one: money(one.cost.money),
         "s": lambda one: number(one.cost.seconds, ".2f"),
     }
     if not broken:
@@ -202,7 +203,8 @@ def show_exam(
         }
         screen.print(table_of("options shuffled", stable, shuffled), "")
     _show_subjects(screen, results)
-    show_against(screen, "on the questions of both", against, test="McNemar's exact test")
+    pairs = {"method": "first", "less": "second"}
+    show_compared(screen, "on the questions of both", against, pairs, test="McNemar's exact test", form="+.1f")
 
 
 def _show_sweeps(screen: Console, results: Sequence[MethodResult], chosen: Sequence[ChosenMethod]) -> None:

@@ -331,8 +331,6 @@ def _recorded(files: list[Path], patient: str, seed: int) -> tuple[Work, Report]
 
 PATIENT_SIMULATOR: Evaluation[SimulatorOptions, Settings] = Evaluation(
     name="patient-simulator",
-    help="How well a simulated patient understands what doctors say: labelled questions, or recorded dialogues turn by "
-    "turn.",
     options=SimulatorOptions,
     plan=plan,
 )

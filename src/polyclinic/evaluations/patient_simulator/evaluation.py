@@ -152,7 +152,7 @@ def patient_simulator(
             like_people=like_people(rows),
         )
 
-    return Plays(items=cases, play=put_questions, score=score, summarise=summarise, sums_up_parts=True)
+    return Plays(items=cases, play=put_questions, score=score, summarise=summarise)
 
 
 async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[LabelledReply]:

@@ -157,7 +157,7 @@ def recorded_turns(
         by_file = {file: compare_turns(row for row in rows if row.file == file) for file in files}
         return RecordedResult(rows=rows, all=compare_turns(rows), by_file=by_file)
 
-    return Plays(items=dialogues, play=put_turns, score=score, summarise=summarise, sums_up_parts=True)
+    return Plays(items=dialogues, play=put_turns, score=score, summarise=summarise)
 
 
 async def put_turns(dialogue: RecordedDialogue, minds: Minds) -> list[Reply]:

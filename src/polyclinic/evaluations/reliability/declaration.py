@@ -171,9 +171,7 @@ def reliability(
             visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
         )
 
-    return Plays(
-        items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True, visit=lambda case: case.id
-    )
+    return Plays(items=cases, play=play, score=score, summarise=summarise, visit=lambda case: case.id)
 
 
 def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
@@ -387,8 +385,6 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
 
 RELIABILITY: Evaluation[ReliabilityOptions, Settings] = Evaluation(
     name="reliability",
-    help="AI Hospital's reliability: are patient and examiner relevant, true to the record, and robust against "
-    "fishing?",
     options=ReliabilityOptions,
     plan=plan,
 )

@@ -235,7 +235,6 @@ def _methods(
 
 TOR: Evaluation[TorOptions, TorSettings] = Evaluation(
     name="tor",
-    help="Tree-of-Reasoning: methods choose among several diagnoses from an inpatient's whole record.",
     options=TorOptions,
     plan=plan,
 )

@@ -188,7 +188,6 @@ def records(given: RecordsAndMinds) -> RecordPlays:
         score=score,
         summarise=summarise,
         at_once=QUESTIONS_AT_ONCE,
-        sums_up_parts=True,
     )
 
 

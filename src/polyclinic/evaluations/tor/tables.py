@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from polyclinic.errors import PlayFailure
-from polyclinic.evaluations.against import Against, compare_pairs, show_against
+from polyclinic.evaluations.measuring import show_compared
 from polyclinic.evaluations.people import show_figures
 from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, Results
 from polyclinic.evaluations.tor.inpatients import Inpatient
@@ -24,7 +23,8 @@ from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output, json_line, safe_name
-from polyclinic.statistics.uncertainty import Estimate, paired_difference
+from polyclinic.statistics.comparison import Against, compare_values, of_means
+from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.figures import number, part_of
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import chart, few_line, interval, table_of
@@ -75,7 +75,7 @@ def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tup
     results = list(results)
     values = {one.name: {play.id: 100.0 * play.f1 for play in one.chosen if not play.failed} for one in results}
     pairs = [(second.name, first.name) for first, second in combinations(results, 2)]
-    return compare_pairs(values, pairs, partial(paired_difference, seed=seed))
+    return compare_values(Against, {"": values}, pairs, lambda _: of_means(seed))
 
 
 def _estimates(result: RecordScores) -> dict[str, Estimate]:
@@ -147,7 +147,8 @@ def records_output(
         for model, methods in results.items():
             show_scores(screen, f"{title}, {model}", methods.values())
             if against[model]:
-                show_against(screen, "F1 a record, on the records of both", against[model], test="sign-flip test")
+                pairs = {"method": "first", "less": "second"}
+                show_compared(screen, "F1 a record, on the records of both", against[model], pairs, form="+.1f")
                 screen.print()
             if model in withheld:
                 show_withheld(screen, withheld[model])

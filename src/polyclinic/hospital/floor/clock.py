@@ -77,7 +77,7 @@ class _Acting(Signal):
 
 
 class Clock:
-    """What happens, by time, priority and the order in which it was planned; whole seconds.
+    """What happens, by time, priority, name and the order in which it was planned; whole seconds.
 
     An asynchronous context manager: at its end, decisions that never came due are cancelled. Where a budget is spent,
     they are waited for: what they have asked is paid for, and each of them ends at its next question.
@@ -85,7 +85,7 @@ class Clock:
 
     def __init__(self, *, start: int = 0) -> None:
         self.now = start  # the simulated time
-        self._planned: list[tuple[int, int, int, Signal]] = []
+        self._planned: list[tuple[int, int, str, int, Signal]] = []
         self._count = 0
         self._tasks: set[asyncio.Future[Any]] = set()
         self._stopped = False
@@ -108,10 +108,10 @@ class Clock:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    def plan(self, signal: Signal, seconds: int = 0, *, priority: int = _THEN) -> None:
+    def plan(self, signal: Signal, seconds: int = 0, *, priority: int = _THEN, name: str = "") -> None:
         """Has something happen so many seconds from now."""
         self._count += 1
-        heappush(self._planned, (self.now + seconds, priority, self._count, signal))
+        heappush(self._planned, (self.now + seconds, priority, name, self._count, signal))
 
     def signal(self) -> Signal:
         """Returns one that happens when somebody lets it succeed."""
@@ -152,10 +152,11 @@ class Clock:
         """
         return AnswerWanted(due, (due - self.now) // _QUESTIONS)
 
-    def launch(self, work: Awaitable[Any], *, due: int) -> Signal:
+    def launch(self, work: Awaitable[Any], *, due: int, name: str = "") -> Signal:
         """Starts to decide something at once; returns a signal that happens, with what was decided, when it is due.
 
-        If the work fails, `run` raises its error when it is due, neither earlier nor later.
+        Decisions that are due in the same second come in the order of their names, whenever they were launched. If the
+        work fails, `run` raises its error when it is due, neither earlier nor later.
         """
         if due < self.now:
             if isinstance(work, Coroutine):
@@ -163,7 +164,7 @@ class Clock:
             raise DueInThePast(f"a decision launched at {self.now} s was to take effect before, at {due} s")
         decision = Decision(self, self._task(work))
         # Before whatever else happens then: so it is the same whether it was launched at that moment or long before.
-        self.plan(decision, due - self.now, priority=_FIRST)
+        self.plan(decision, due - self.now, priority=_FIRST, name=name)
         return decision
 
     def stop(self) -> None:
@@ -175,7 +176,7 @@ class Clock:
         self._stopped = False
         steps, pause = 0, monotonic() + _SECONDS
         while self._planned and not self._stopped:
-            time, _, _, signal = self._planned[0]
+            time, *_, signal = self._planned[0]
             if until is not None and time >= until:
                 break
             if isinstance(signal, Decision):

@@ -1,16 +1,13 @@
-"""Exams as tasks of Inspect, and our methods as solvers of anybody's tasks."""
+"""Our methods as solvers of anybody's tasks in Inspect."""
 
 import asyncio
 import contextlib
-import csv
 import json
-import math
 import subprocess
 import sys
 from collections import Counter
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -19,8 +16,6 @@ from polyclinic.errors import UserError
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.questions.examples import shipped_examples
-from polyclinic.questions.layouts import read_exam
-from polyclinic.questions.layouts import sample as draw
 from polyclinic.testing.endpoint import Endpoint
 
 pytestmark = [
@@ -36,14 +31,6 @@ METHODS = (
     *("medagent_zero", "mma", "tree_of_reasoning"),
 )
 MEDQA = {"question": "Which metal is in haem?", "options": {"A": "Zinc", "B": "Iron", "C": "Gold"}, "answer_idx": "B"}
-MEDMCQA = {
-    **{"id": "m1", "question": "Which organ makes insulin?", "opa": "Liver", "opb": "Spleen", "opc": "Pancreas"},
-    **{"opd": "Lung", "cop": 3, "exp": "Its islets do.", "subject_name": "Physiology", "choice_type": "single"},
-}
-ARTICLE = {
-    **{"QUESTION": "Does rest help?", "CONTEXTS": ["We let 20 rest. ", "Nobody was better."]},
-    **{"final_decision": "no", "LONG_ANSWER": "Rest did not help."},
-}
 
 
 def fill(schema, letter):
@@ -76,26 +63,6 @@ def always(letter):
 
 def told(body):
     return "\n".join(message["content"] for message in body["messages"])
-
-
-@pytest.fixture
-def file(tmp_path):
-    """Writes records as the file of a data set, and returns its path."""
-
-    def file(*records, name="medqa.jsonl"):
-        path = tmp_path / name
-        if name == "mmlu":
-            path.mkdir()
-            for subject, rows in records[0].items():
-                with (path / f"{subject}_test.csv").open("w", newline="") as out:
-                    csv.writer(out).writerows(rows)
-        elif name == "pubmedqa.json":
-            path.write_text(json.dumps({str(100 + n): record for n, record in enumerate(records)}), "utf-8")
-        else:
-            path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-        return str(path)
-
-    return file
 
 
 def foreign(*samples, scorer=None, **dataset):
@@ -139,10 +106,6 @@ async def run(task, tmp_path, endpoint, solver=None, settings=None, **options):
     )
 
 
-def means(log):
-    return {score.name: score.metrics["mean"].value for score in log.results.scores}
-
-
 # Our methods on other people's tasks.
 
 
@@ -170,7 +133,7 @@ async def test_every_method_answers_other_peoples_questions(method, tmp_path):
 
 
 async def test_settings_reach_the_method_and_its_calls_the_store(tmp_path):
-    from polyclinic.evals.methods import OUTCOME, outcome_of
+    from polyclinic.evals.methods import outcome_of
 
     settings = {"question_experts": 3, "votes": "separate", "temperature": 0.25}
     async with Endpoint(answers=always("B")) as endpoint:
@@ -178,7 +141,7 @@ async def test_settings_reach_the_method_and_its_calls_the_store(tmp_path):
     assert log.plan.steps[0].params_passed == settings
     assert {body["temperature"] for body in endpoint.bodies} == {0.25}
     for sample in log.samples:
-        outcome = outcome_of(sample.store[OUTCOME])
+        outcome = outcome_of(sample.store)
         assert (outcome.question, outcome.answer) == (str(sample.id), "B")
         # Two gatherings, three and two analyses, a report, five votes, a decision.
         assert sum(call.purpose.startswith("vote") for call in outcome.trace) == 5
@@ -217,28 +180,17 @@ async def test_a_question_with_several_answers(tmp_path):
     assert one.samples[0].scores["choice"].value == "N"
 
 
-@pytest.mark.parametrize("ours", [True, False])
-async def test_shuffled_choices_are_marked_where_they_are(ours, tmp_path, file):
+async def test_shuffled_choices_are_marked_where_they_are(tmp_path):
     def knows(body):
         line = next(line for line in told(body).splitlines() if line.endswith(". Iron"))
         return f"Answer: {line[0]}"
 
-    if ours:
-        from polyclinic.evals.tasks import medqa
-
-        task = medqa(questions=file(*[{**MEDQA, "question": f"Metal {n}?"} for n in range(8)]))
-    else:
-        task = foreign(
-            *[{"input": f"Metal {n}?", "choices": ["Zinc", "Iron", "Gold"], "target": "B"} for n in range(8)]
-        )
+    task = foreign(*[{"input": f"Metal {n}?", "choices": ["Zinc", "Iron", "Gold"], "target": "B"} for n in range(8)])
     task.dataset.shuffle_choices(seed=1)
     async with Endpoint(answers=knows) as endpoint:
-        log = await run(task, tmp_path, endpoint, None if ours else "polyclinic/zero_shot")
+        log = await run(task, tmp_path, endpoint, "polyclinic/zero_shot")
     assert len({sample.target[0] for sample in log.samples}) > 1
-    (score,) = {
-        tuple(score.value.values()) if ours else score.value for s in log.samples for score in s.scores.values()
-    }
-    assert score == ((100.0, 100.0, 100.0) if ours else "C")
+    assert {score.value for sample in log.samples for score in sample.scores.values()} == {"C"}
 
 
 async def test_an_unreadable_answer_marks_nothing(tmp_path):
@@ -253,14 +205,14 @@ async def test_an_unreadable_answer_marks_nothing(tmp_path):
 
 
 async def test_an_endpoint_that_fails_is_an_error_of_the_sample(tmp_path):
-    from polyclinic.evals.methods import OUTCOME, outcome_of
+    from polyclinic.evals.methods import outcome_of
 
     async with Endpoint(answers=always("A"), plan=["503"]) as endpoint:
         log = await run(foreign(), tmp_path, endpoint, "polyclinic/zero_shot", max_samples=1, fail_on_error=False)
     broken, done = log.samples
     assert "503" in broken.error.message
     assert not broken.scores
-    assert outcome_of(broken.store[OUTCOME]).end == "failed"
+    assert outcome_of(broken.store).end == "failed"
     assert done.scores["choice"].value == "C"
 
 
@@ -291,7 +243,6 @@ async def test_what_a_method_cannot_answer(sample, problem, tmp_path):
     [
         ("medagents", {"experts": 3}, "'experts' belongs to none .* medagents: question_experts"),
         ("medagents", {"question_experts": "many"}, "medagents.question_experts='many'"),
-        ("zero_shot", {"seed": "first"}, r"zero_shot: Expected `int`, got `str` - at `\$.seed`"),
         ("few_shot", {"examples": "nowhere.jsonl"}, "nowhere.jsonl: no such file"),
     ],
 )
@@ -300,13 +251,6 @@ def test_wrong_settings_are_told(method, settings, problem):
 
     with pytest.raises(UserError, match=problem):
         SOLVERS[method](**settings)
-
-
-def test_values_are_what_the_command_line_makes_of_them():
-    from polyclinic.evals.methods import chosen_with
-
-    given = {"top_p": None, "max_rounds": 2, "votes": "separate"}
-    assert chosen_with("medagents", given).settings == given
 
 
 POOL = len(shipped_examples("en"))
@@ -352,220 +296,7 @@ async def test_each_epoch_draws_anew(tmp_path):
     assert len(asked) == endpoint.requests == 2 * 2 * 2
 
 
-async def test_a_limit_ends_the_sample_and_not_the_run(tmp_path, file):
-    async with Endpoint(answers=always("B")) as endpoint:
-        log = await run(
-            "polyclinic/medqa",
-            tmp_path,
-            endpoint,
-            task_args={"questions": file(MEDQA), "method": "medagents"},
-            token_limit=30,
-        )
-    (sample,) = log.samples
-    assert sample.limit.type == "token"
-    assert math.isnan(sample.scores["answers"].value)
-
-
-# Exams as tasks.
-
-ROWS = {
-    "anatomy": [["Which bone is in the thigh?", "Ulna", "Femur", "Tibia", "Radius", "B"]],
-    "college_medicine": [["Which vitamin prevents scurvy?", "A", "C", "D", "K", "B"]],
-}
-FILES = {
-    "medqa": ((MEDQA,), "medqa.jsonl", ["medqa-0001"], "B"),
-    "medmcqa": ((MEDMCQA,), "medmcqa.jsonl", ["m1"], "C"),
-    "pubmedqa": ((ARTICLE,), "pubmedqa.json", ["100"], "no"),
-    "mmlu": ((ROWS,), "mmlu", ["mmlu-anatomy-0001", "mmlu-college_medicine-0001"], "B"),
-}
-
-
-@pytest.mark.parametrize("name", FILES)
-async def test_a_data_set_is_a_task(name, tmp_path, file):
-    records, called, ids, right = FILES[name]
-    async with Endpoint(answers=always(right)) as endpoint:
-        log = await run(
-            f"polyclinic/{name}",
-            tmp_path,
-            endpoint,
-            task_args={"questions": file(*records, name=called), "method": "chain_of_thought"},
-        )
-    assert (log.status, log.eval.task, log.eval.task_version) == ("success", f"polyclinic/{name}", 2)
-    assert [sample.id for sample in log.samples] == ids
-    assert {sample.target[0] for sample in log.samples} == {right}
-    assert means(log) == {"ACCURACY": 100.0, "ACCURACY_READABLE": 100.0, "READABLE": 100.0}
-    assert all(score.metrics.keys() == {"mean", "stderr"} for score in log.results.scores)
-    for sample in log.samples:
-        assert sample.scores["answers"].answer == right
-        assert sample.scores["answers"].metadata == {"end": "answered", "calls": 1, "round trips": 1}
-        # Neither the key nor what explains it stands anywhere but in the target.
-        assert sample.metadata.keys() == {"subject", "polyclinic_question"}
-        assert not {"key", "answer"} & sample.metadata["polyclinic_question"].keys()
-    for hidden in ("Its islets do", "Rest did not help"):
-        assert not any(hidden in told(body) for body in endpoint.bodies)
-        assert hidden not in str([sample.metadata for sample in log.samples])
-
-
-async def test_a_method_of_ones_own_is_named_by_its_file(tmp_path, file):
-    (tmp_path / "mine.py").write_text("async def ask(question, model):\n    return await model.ask(question.stem)\n")
-    async with Endpoint(answers=always("B")) as endpoint:
-        given = {"questions": file(MEDQA, name="medqa.jsonl"), "method": f"{tmp_path / 'mine.py'}:ask"}
-        log = await run("polyclinic/medqa", tmp_path, endpoint, task_args=given)
-    assert (log.status, log.samples[0].scores["answers"].answer) == ("success", "B")
-
-
-async def test_the_question_is_asked_as_we_read_it(tmp_path, file):
-    path = file(ARTICLE, name="pubmedqa.json")
-    async with Endpoint(answers=always("no")) as endpoint:
-        log = await run("polyclinic/pubmedqa", tmp_path, endpoint, task_args={"questions": path})
-        by_name = await run(
-            "polyclinic/pubmedqa", tmp_path, endpoint, "polyclinic/zero_shot", task_args={"questions": path}
-        )
-    asked, again = map(told, endpoint.bodies)
-    assert asked == again
-    assert "Context:\nWe let 20 rest.\n\nNobody was better.\n\nQuestion:\nDoes rest help?" in asked
-    assert "yes. yes\nno. no\nmaybe. maybe" in asked
-    assert means(log) == means(by_name)
-    assert log.samples[0].input.startswith("Context:\nWe let 20 rest.")
-
-
-async def test_several_answers_of_ours(tmp_path, file):
-    own = {
-        "question": {
-            "id": "o1",
-            "stem": "Gases?",
-            "options": {"1": "Oxygen", "2": "Salt", "3": "Neon"},
-            "several": True,
-        },
-        "key": ["1", "3"],
-        "subject": "chemistry",
-    }
-    async with Endpoint(answers=lambda _: "Answer: 3, 1") as endpoint:
-        log = await run("polyclinic/exam", tmp_path, endpoint, task_args={"questions": file(own)})
-    (sample,) = log.samples
-    assert sample.scores["answers"].answer == "1, 3"
-    assert sample.metadata["subject"] == "chemistry"
-    assert means(log)["ACCURACY"] == 100.0
-
-
-async def test_accuracy_is_over_what_the_endpoint_answered(tmp_path, file):
-    questions = [{**MEDQA, "question": f"{kind} metal?"} for kind in ("right", "wrong", "silent", "broken")]
-
-    def answer(body):
-        text = told(body)
-        if "silent" in text:
-            return "I will not say."
-        return "Answer: B" if "right" in text else "Answer: A"
-
-    async with Endpoint(answers=answer, plan=[None] * 3 + ["503"]) as endpoint:
-        log = await run(
-            "polyclinic/medqa", tmp_path, endpoint, task_args={"questions": file(*questions)}, max_samples=1
-        )
-    assert [sample.error is None for sample in log.samples] == [True, True, True, False]
-    silent, broken = log.samples[2:]
-    assert "503" in broken.error.message
-    assert silent.scores["answers"].value["ACCURACY"] == 0
-    assert math.isnan(silent.scores["answers"].value["ACCURACY_READABLE"])
-    assert silent.scores["answers"].metadata["end"] == "unreadable"
-    found = means(log)
-    assert found["ACCURACY"] == pytest.approx(100 / 3)
-    assert found["ACCURACY_READABLE"] == 50.0
-    assert found["READABLE"] == pytest.approx(200 / 3)
-    # A quarter of the questions is more than may fail.
-    assert log.status == "error"
-
-
-async def test_another_solver_leaves_no_outcome_to_score(tmp_path, file):
-    async with Endpoint(answers=always("B")) as endpoint:
-        log = await run("polyclinic/medqa", tmp_path, endpoint, "generate", task_args={"questions": file(MEDQA)})
-    (score,) = log.samples[0].scores.values()
-    assert math.isnan(score.value)
-    assert "was it solved by one of polyclinic's methods?" in score.explanation
-
-
-def asked_by(task):
-    """Returns the ids of a task's questions, and what its method was given."""
-    from inspect_ai._util.registry import registry_params
-
-    return [sample.id for sample in task.dataset], registry_params(task.solver)
-
-
-def test_the_sample_is_that_of_the_command_line(file):
-    from polyclinic.evals.tasks import medqa
-
-    path = file(*[{**MEDQA, "question": f"Metal {n}?"} for n in range(40)])
-    drawn = [one.question.id for one in draw(read_exam(Path(path)), 10, seed=3)]
-    assert asked_by(medqa(questions=path, sample=10, seed=3))[0] == drawn
-    assert len(asked_by(medqa(questions=path, sample="all"))[0]) == 40
-    assert asked_by(medqa(questions=path, sample=10, seed=4))[0] != drawn
-
-
-def test_a_sample_of_mmlu_is_as_many_as_are_named(tmp_path):
-    from inspect_ai._cli.util import parse_cli_args
-
-    from polyclinic.evals.tasks import mmlu
-
-    rows = "".join(f"Which valve is number {n}?,aortic,mitral,pulmonary,tricuspid,B\n" for n in range(40))
-    (tmp_path / "anatomy_test.csv").write_text(rows)
-    given = parse_cli_args(["sample=6"])  # as in `inspect eval polyclinic/mmlu -T sample=6`
-    assert len(asked_by(mmlu(questions=str(tmp_path), **given))[0]) == 6
-    assert len(asked_by(mmlu(questions=str(tmp_path)))[0]) == 40
-
-
-@pytest.mark.parametrize(
-    "settings", ["max_rounds=2,votes=separate".split(","), {"max_rounds": "2", "votes": "separate"}]
-)
-def test_settings_of_a_task(settings, file):
-    from polyclinic.evals.tasks import medqa, pubmedqa
-
-    _, given = asked_by(medqa(questions=file(MEDQA), method="medagents", settings=settings, seed=5))
-    assert given == {"seed": 5, "max_rounds": "2", "votes": "separate"}
-    article = file(ARTICLE, name="pubmedqa.json")
-    _, given = asked_by(pubmedqa(questions=article, method="medagents"))
-    assert given == {"seed": 0, "question_experts": 4}
-    _, given = asked_by(pubmedqa(questions=article, method="medagents", settings="question_experts=5"))
-    assert given == {"seed": 0, "question_experts": "5"}
-
-
-def test_any_records_with_a_field_map(file):
-    from polyclinic.evals.tasks import exam
-
-    record = {"stem": "Metal?", "choices": ["Zinc", "Iron"], "gold": 1}
-    fields = ["question=stem", "options=choices", "answer=gold"]
-    for given in (fields, ",".join(fields)):
-        (sample,) = exam(questions=file(record), fields=given, answer_base=0).dataset
-        assert (sample.choices, sample.target) == (["Zinc", "Iron"], ["B"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({"questions": "nowhere.jsonl"}, "nowhere.jsonl"),
-        ({"method": "nobody"}, "no method 'nobody'; methods: zero_shot"),
-        ({"settings": "votes"}, "setting 'votes'; needs KEY=VALUE"),
-        ({"settings": "votes=loud"}, "belongs to none of the methods"),
-        ({"sample": 0}, "`int` >= 1 - at `[$].sample`"),
-        ({"sample": "some"}, "Invalid enum value 'some' - at `[$].sample`"),
-    ],
-)
-def test_wrong_arguments_are_told(arguments, problem, file):
-    from polyclinic.evals.tasks import medqa
-
-    with pytest.raises(UserError, match=problem):
-        medqa(**{"questions": file(MEDQA), **arguments})
-
-
-def test_published_files(shared_data):
-    from polyclinic.evals import tasks as exams
-
-    qa = shared_data / "qa"
-    assert len(exams.medqa(questions=str(qa / "medqa/phrases_no_exclude_test.jsonl")).dataset) == 300
-    assert len(exams.medmcqa(questions=str(qa / "medmcqa/dev.json")).dataset) == 300
-    assert len(exams.pubmedqa(questions=str(qa / "pubmedqa/ori_pqal.json")).dataset) == 300
-    assert len(exams.mmlu(questions=str(qa / "mmlu")).dataset) == 1089
-
-
-async def test_inspect_finds_tasks_solvers_and_provider_by_their_names(tmp_path, file):
+async def test_inspect_finds_tasks_solvers_and_provider_by_their_names(tmp_path):
     """The entry point in a process of its own; its commands stand in one, as Inspect takes seconds to begin."""
     points = {point.name: point.value for point in entry_points(group="inspect_ai")}
     assert points["polyclinic"] == "polyclinic.evals._registry", "install the package again"
@@ -580,10 +311,12 @@ async def test_inspect_finds_tasks_solvers_and_provider_by_their_names(tmp_path,
     )
     cases = tmp_path / "cases.jsonl"
     write_cases(cases, generate(read_knowledge().select("respiratory"), n=1, seed=3))
-    ours = ["polyclinic/medqa", "-T", f"questions={file(MEDQA)}", "-T", "method=medagents"]
-    ours += ["-T", "settings=question_experts=2,option_experts=1"]
+    questions = tmp_path / "medqa.jsonl"
+    questions.write_text(json.dumps(MEDQA))
+    ours = ["polyclinic/exam", "-T", "exam=medqa", "-T", f"questions={questions}"]
+    ours += ["-T", "method=medagents question_experts=2 option_experts=1"]
     commands = {
-        "ACCURACY_READABLE": (ours, 2 + 2 + 1 + 1 + 3 + 1),
+        "right": (ours, 2 + 2 + 1 + 1 + 3 + 1),
         "accuracy": (["theirs.py", "--solver", "polyclinic/medagents", "-S", "question_experts=3"], 14),
         "DIAGNOSIS": (["polyclinic/aie", "-T", f"cases={cases}"], None),
     }

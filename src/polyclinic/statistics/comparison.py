@@ -1,0 +1,73 @@
+"""Entrants compared in pairs on the items of both, with Holm's correction over everything that is compared at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from polyclinic.statistics.uncertainty import Difference, holm, paired_difference, share_difference
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The first entrant's values less the second's; a subclass may give the fields other names in documents."""
+
+    first: str
+    second: str
+    measure: str = ""
+    difference: Difference
+    p_holm: float | None
+
+
+class Against(Compared, frozen=True, kw_only=True, rename={"first": "method", "second": "baseline"}):
+    """A method less a baseline, in percent points."""
+
+    first: str
+    second: str
+
+
+C = TypeVar("C", bound=Compared)
+Item = TypeVar("Item", bound=Hashable)
+Test = Callable[[Sequence[float], Sequence[float]], Difference]
+
+
+def of_means(seed: int) -> Test:
+    """Returns the comparison of means, by the sign-flip test."""
+    return partial(paired_difference, seed=seed)
+
+
+def of_shares(seed: int) -> Test:
+    """Returns the comparison of shares, whose values are 0 or more, by McNemar's exact test."""
+
+    def test(first: Sequence[float], second: Sequence[float]) -> Difference:
+        return share_difference(*([value > 0 for value in some] for some in (first, second)), seed=seed)
+
+    return test
+
+
+def compare_values(
+    kind: type[C],
+    values: Mapping[str, Mapping[str, Mapping[Item, float]]],
+    pairs: Iterable[tuple[str, str]],
+    test: Callable[[str], Test],
+) -> tuple[C, ...]:
+    """Compares pairs of entrants in every measure.
+
+    Args:
+        kind: the type of the comparisons.
+        values: by measure, entrant and item.
+        pairs: the entrants that are compared, each less the other.
+        test: returns how a measure is compared.
+    """
+    found = []
+    for first, second in pairs:
+        for measure, of in values.items():
+            both = [item for item in of[first] if item in of[second]]
+            found.append((first, second, measure, test(measure)(*([of[n][i] for i in both] for n in (first, second)))))
+    corrected = holm([difference.p for *_, difference in found])
+    return tuple(
+        kind(first=first, second=second, measure=measure, difference=difference, p_holm=p)
+        for (first, second, measure, difference), p in zip(found, corrected, strict=True)
+    )
