@@ -116,7 +116,7 @@ async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | Non
     seats = {"grader": plan.models, "director": [plan.director]}
     if visits is not None:
         seats |= {"patient": [visits.patient], "examiner": [visits.examiner], "doctor": plan.doctors}
-    models, opened = OpenModels(settings.said, None, settings.temperature), list[Tested]()
+    models, opened = OpenModels(None, settings.said, None, settings.temperature), list[Tested]()
     for role, minds in seats.items():
         for called in filter(None, (model_of(one) for one in minds if one is not None)):
             if tested is None:
