@@ -21,6 +21,7 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
+from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE
@@ -61,10 +62,11 @@ async def convert(
     models: options.Models = options.MODELS,
     batch_api: options.BatchApi = False,
     reuse: options.Reuse = None,
+    invocation: options.Invoked = NOT_INVOKED,
 ) -> None:
     """Writes the cases, and prints what the layout cannot hold and which cases got no persona."""
     options.check_new(out, force=force)
-    kept = options.BesideFile(out=out, reuse=reuse)
+    kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
     if writer != TEMPLATES and model_of(writer) is None:
         raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     if writer != TEMPLATES and persona is None:

@@ -28,6 +28,7 @@ from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.run import options
 from polyclinic.run.case_files import cases_named, split_case
+from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE, run_until_error
@@ -106,6 +107,7 @@ async def consult(
     pictures: options.Pictures = None,
     models: options.Models = options.MODELS,
     reuse: options.Reuse = None,
+    invocation: options.Invoked = NOT_INVOKED,
     session: options.Session = None,
 ) -> None:
     """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
@@ -119,7 +121,7 @@ async def consult(
     note_pictures(path, cases, doctors, models, pictures)
     knowledge, screen = read_knowledge(), console()
     desk = options.open_desk(options.SessionOption(session=session), [patient, *doctors])
-    kept = options.BesideFile(out=out, reuse=reuse)
+    kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
     opening = open_minds(
         doctors,
         Cast(patient=patient, examiner=examiner, director=team.director),

@@ -15,7 +15,8 @@ from polyclinic.cli.live import PORT, need_pages
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.files import no_folder
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.minds import check_mind
 from polyclinic.questions.layouts import read_exam

@@ -30,9 +30,10 @@ from polyclinic.models.journal import Answers, Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Model
-from polyclinic.models.open import OpenModels, meant_model
+from polyclinic.models.open import meant_model
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, asked_by, journal_of, open_models
+from polyclinic.models.session import OpenModels, Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN, RECALL, SAPS, Playing, is_script, model_of, name_of
@@ -135,7 +136,7 @@ class Minds:
         self.desk = desk or Desk()
         self.chair: Chair | None = None
         self.pictures = pictures
-        self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
+        self._models = models if isinstance(models, OpenModels) else OpenModels(models)
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
         self.ledgers = () if ledger is None else (ledger,)
@@ -260,7 +261,7 @@ class Minds:
         name = model_of(self.names[part.role]) or ""
         player = part.seat.put_down_to or part.seat.team or self.names[Role.DOCTOR]
         asker = Asker(part.role, part.episode, part.case, player)
-        model = asked_by(asker, self._models, name, journal=self._journal, ledgers=self.ledgers)
+        model = self._models.asked_by(asker, name, journal=self._journal, ledgers=self.ledgers)
         if self._shared is not None:
             return self._shared.of(model, self._tally)
         return model if self._tally is None else self._tally.of(model)
