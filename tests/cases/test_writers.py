@@ -6,13 +6,13 @@ from collections import Counter
 import pytest
 
 from polyclinic.cases.case import Attachment, Case
-from polyclinic.cases.loaders import LAYOUTS, read_cases
-from polyclinic.cases.loaders.fhir import load
+from polyclinic.cases.loaders import layouts, read_cases
+from polyclinic.cases.loaders.fhir import fhir_bundle, load
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.cases.writers import WRITERS, check_valid, fhir_bundle, losses
+from polyclinic.cases.writers import check_valid, losses, writers
 from polyclinic.errors import BadInput
 
 COUNTED = Code("loinc", "777-3")
@@ -116,7 +116,7 @@ def test_what_a_layout_has_no_place_for_is_named():
     lost = losses([CASE, CASE], "agentclinic")
     assert lost["truth.severity"] == 2
     assert {"record.presentation.complaint", "record.history.symptoms", "record.presentation.age"}.isdisjoint(lost)
-    again = LAYOUTS["agentclinic"](WRITERS["agentclinic"](CASE), 1)
+    again = layouts()["agentclinic"].load(writers()["agentclinic"](CASE), 1)
     assert [finding.text() for finding in again.record.findings] == [
         "physical examination, lungs: wheeze on the left",
         "complete blood count, hemoglobin: 9.1 g/dL (reference 12-16)",

@@ -62,7 +62,7 @@ def test_any_fields(write):
     [
         ("nojson\n", "not JSON"),
         ([1], "not a passage"),
-        ({"id": "9"}, "there is no field 'text'; there are: id"),
+        ({"id": "9"}, "there is no field 'text'; there are: 'id'"),
         ({"text": 3}, "$.text: a text is needed"),
         ({"text": " "}, "$.text: a text is needed"),
         ({"title": "Gout", "text": "\t\n"}, "$.text: a text is needed"),
@@ -85,7 +85,7 @@ def test_a_file_that_is_broken_in_line_17(write, record, told):
 
 def test_what_cannot_be_read_says_what_was_allowed(write, tmp_path):
     unknown = write("a.jsonl", {"frage": "x", "antwort": "y"})
-    with pytest.raises(BadInput, match=r"keys are frage, antwort; name them: corpus\.fields=id=KEY"):
+    with pytest.raises(BadInput, match=r"the keys that came: 'frage', 'antwort'; name them: corpus\.fields=id=KEY"):
         list(read_passages([unknown]))
     with pytest.raises(BadInput, match="cannot be unpacked"):
         list(read_passages([write("a.jsonl", "x").rename(tmp_path / "b.jsonl.gz")]))

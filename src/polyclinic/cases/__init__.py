@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from polyclinic.cases.case import Case as Case, case_schema as case_schema
     from polyclinic.cases.check import check_cases as check_cases
     from polyclinic.cases.loaders import (
-        LAYOUTS as LAYOUTS,
         find_case as find_case,
+        layouts as layouts,
         read_cases as read_cases,
         write_cases as write_cases,
     )

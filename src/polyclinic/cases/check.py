@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import another_id, check_layout, load_element, recognise
+from polyclinic.cases.loaders import another_id, check_layout, find_layout, load_element, recognise
 from polyclinic.cases.loaders.fields import same_options
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.pictures import words_of_place
@@ -163,7 +163,7 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
             problems.append(_unreadable(element, error))
             continue
         layout = layout or recognise(element, record)
-        if layout != "tor" and (twice := key_twice(element.text)):
+        if not find_layout(layout).keys_once and (twice := key_twice(element.text)):
             problem = f"the key {twice!r} stands twice in an object, and only the last is read; a key stands once"
             problems.append(_error(element.number, _id_in(record), "", problem))
         try:

@@ -58,7 +58,9 @@ class BoundCommand(NamedTuple):
         begin()
         arguments = self.bound.arguments
         for name, value in arguments.items():
-            if hasattr(value, "invocation"):
+            if name == "invocation":
+                arguments[name] = self.invocation
+            elif hasattr(value, "invocation"):
                 arguments[name] = replace(value, invocation=self.invocation, shared_answers=answers)
         result = self.function(*self.bound.args, **self.bound.kwargs)
         return run(result) if inspect.iscoroutine(result) else result

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
-from polyclinic.cases.writers import WRITERS, check_valid, losses
+from polyclinic.cases.writers import check_valid, losses, writers
 from polyclinic.errors import MissingExtra, PlayFailure, UserError
 from polyclinic.evaluations.personas import TEMPLATES, made_persona
 from polyclinic.files import json_lines, write_text
@@ -21,6 +21,7 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
+from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE
@@ -46,6 +47,7 @@ async def convert(
     models: options.Models = options.MODELS,
     batch_api: options.BatchApi = False,
     reuse: options.Reuse = None,
+    invocation: options.Invoked = NOT_INVOKED,
 ) -> None:
     """Writes the cases, and prints what the layout cannot hold and which cases got no persona.
 
@@ -56,7 +58,7 @@ async def convert(
         writer: Writer of the personas: templates, or a model such as direct/NAME.
     """
     options.check_new(out, force=force)
-    kept = options.BesideFile(out=out, reuse=reuse)
+    kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
     if writer != TEMPLATES and model_of(writer) is None:
         raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     if writer != TEMPLATES and persona is None:
@@ -134,7 +136,8 @@ def _write(cases: list[Case], to: str, out: options.NewFile) -> bool | None:
     if to == "polyclinic":
         write_cases(out, cases)
         return None
-    records = [WRITERS[to](case) for case in cases]
+    write = writers()[to]
+    records = [write(case) for case in cases]
     checked = None
     if to == "fhir":
         try:

@@ -29,7 +29,8 @@ from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.language.language import Language
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
@@ -74,7 +75,7 @@ class RecordWriting:
     @asynccontextmanager
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the model, and yields the function that writes the history of a patient."""
-        journal = journal_of(side.keeper, run=self.run)
+        journal = journal_of(side, run=self.run)
         ledger = side.ledger(self.settings)
         async with open_models(
             [self.writer], self.settings, ledger=ledger, journal=journal, seed=self.seed, share=side.share

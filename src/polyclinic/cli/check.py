@@ -16,7 +16,8 @@ from polyclinic.models.direct import Direct
 from polyclinic.models.local import install_smollm2
 from polyclinic.models.model import LONGEST
 from polyclinic.models.provider import Provider
-from polyclinic.models.session import ModelSettings, check_addresses, open_provider
+from polyclinic.models.session import check_addresses, open_provider
+from polyclinic.models.settings import ModelSettings
 from polyclinic.run.options import AT, At, Json, Several, between
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, note, print_json

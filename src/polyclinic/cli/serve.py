@@ -15,7 +15,8 @@ from polyclinic.cli.live import PORT, need_pages
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.files import no_folder
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.minds import check_mind
 from polyclinic.questions.layouts import read_exam
@@ -144,7 +145,7 @@ def serve(
         except PracticeTaken as taken_already:
             note(f"{serving.practice.folder}: {taken_already}. Until then the pages show, and keep nothing.")
     with bound(host, port) as taken:
-        if not serving.shelf.look():
+        if not serving.runs():
             note(
                 "There is no run of the hospital here; the page Results shows everything else."
                 if serving.holdings.known()

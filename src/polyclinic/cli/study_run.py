@@ -34,7 +34,7 @@ from polyclinic.files import whole as whole_file
 from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import Spending
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results

@@ -55,7 +55,7 @@ def shipped_examples(language: Language, kind: ExampleKind = "choice") -> tuple[
 
 
 def read_examples(path: str | Path) -> tuple[Example, ...]:
-    """Reads examples: JSON lines of `Example`. Questions in other layouts become examples with `exams.as_examples`.
+    """Reads examples: JSON lines of `Example`.
 
     Raises:
         BadInput: the file cannot be read, or a line is no example; names the line and the field.

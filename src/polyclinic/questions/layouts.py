@@ -18,10 +18,8 @@ the right option, phrases taken from it) is dropped when the file is read, so th
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
-import io
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,14 +29,15 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.cases.loaders.fields import as_text, read_options
-from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.loaders.reader import Element, read_elements, read_rows
+from polyclinic.cases.loaders.records import check_map, needed_at, parse_map, unrecognised, value_at
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
-from polyclinic.files import NO_JSON, check_file, decode, json_lines, record_as, write_text
+from polyclinic.files import NO_JSON, check_file, json_lines, record_as, write_text
 from polyclinic.language.language import language_of
 from polyclinic.opened_files import read_at_once
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.examples import Example, key_problem
+from polyclinic.questions.examples import key_problem
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.seeds import derive
 
@@ -48,7 +47,7 @@ LAYOUTS = ("polyclinic", "medqa", "medmcqa", "pubmedqa", "mmlu")
 SAMPLE = 300
 """How many questions of a data set MedAgents was measured on."""
 
-_SHOWN = 8
+_LETTERS = string.ascii_uppercase
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +69,7 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
     answer_base: Literal[0, 1] | None = None
 
 
-_NAMES = tuple(name for name in Fields.__struct_fields__ if name != "answer_base")
+_MAP = ("the field map", Fields.__struct_fields__[:-1], ("question", "options", "answer"))
 _PUBLISHED = {
     "medqa": Fields(question="question", options="options", answer="answer_idx", subject="meta_info"),
     "medmcqa": Fields(
@@ -121,9 +120,11 @@ def read_exam(
         raise BadInput("answer_base belongs to a field map (--fields); every layout knows from where it counts")
     is_csv = fields is None and (path.is_dir() or path.suffix.lower() == ".csv")
     if layout == "mmlu" or (layout is None and is_csv):
-        numbered = read_mmlu(path)
+        numbered = _read_mmlu(path)
     else:
-        numbered = _records(path, layout, None if fields is None else check_fields(fields, answer_base))
+        if fields is not None:
+            check_map(fields, *_MAP)
+        numbered = _records(path, layout, None if fields is None else Fields(**fields, answer_base=answer_base))
     questions: list[ExamQuestion] = []
     places: dict[str, str] = {}
     for place, question in numbered:
@@ -138,36 +139,25 @@ def read_exam(
 def _records(path: Path, layout: str | None, fields: Fields | None) -> Iterator[tuple[Element, ExamQuestion]]:
     for element in read_elements(path):
         record = element.fields()
+        looks_like = None if fields is not None else _looks_like(record)
+        layout = layout or looks_like
         try:
-            if fields is None and layout is None:
-                layout = _recognised(record)
+            if layout is None and fields is None:
+                how = f"name one with --layout ({', '.join(LAYOUTS)}), or say which field is what with --fields "
+                raise unrecognised(record, how + "question=...,options=...,answer=...")
             if layout == "pubmedqa":
-                yield from ((element, check(question)) for question in read_pubmedqa(record, path))
+                questions = list(read_pubmedqa(record, path))
             elif layout == "polyclinic":
-                yield element, check(record_as(record, ExamQuestion))
+                questions = [record_as(record, ExamQuestion)]
             else:
-                yield (
-                    element,
-                    check(_load(record, element.order, fields or _PUBLISHED[str(layout)], str(layout or "question"))),
-                )
+                map_ = fields or _PUBLISHED[str(layout)]
+                questions = [_load(record, element.order, map_, "question" if fields else str(layout))]
+            yield from ((element, check(question)) for question in questions)
         except BadInput as error:
             if error.path is not None:
                 raise
-            looks_like = None if fields is not None else _looks_like(record)
             hint = "" if looks_like in {None, layout} else f"; this is read as {layout}, and looks like {looks_like}"
             raise element.bad(error.problem + hint, error.field) from None
-
-
-def _recognised(record: dict[str, Any]) -> str:
-    layout = _looks_like(record)
-    if layout is None:
-        keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
-        more = ", ..." if len(record) > _SHOWN else ""
-        raise BadInput(
-            f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout "
-            f"({', '.join(LAYOUTS)}), or say which field is what with --fields question=...,options=...,answer=..."
-        )
-    return layout
 
 
 def _looks_like(record: dict[str, Any]) -> str | None:
@@ -182,89 +172,58 @@ def _looks_like(record: dict[str, Any]) -> str | None:
 
 def parse_fields(text: str) -> dict[str, str]:
     """Reads a field map from the command line."""
-    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
-    if not pairs or not all(sign and field.strip() for _, sign, field in pairs):
-        raise BadInput(f"the field map {text!r} is not read; it looks like question=stem,options=choices,answer=gold")
-    fields = {name.strip(): field.strip() for name, _, field in pairs}
-    check_fields(fields, None)
-    return fields
-
-
-def check_fields(fields: Mapping[str, str], answer_base: Literal[0, 1] | None) -> Fields:
-    """Returns a field map, checked."""
-    if unknown := [name for name in fields if name not in _NAMES]:
-        raise BadInput(f"the field map names {unknown[0]!r}; there are {', '.join(_NAMES)}")
-    if missing := [name for name in ("question", "options", "answer") if not fields.get(name)]:
-        raise BadInput(f"the field map lacks {', '.join(missing)}; question, options and answer are needed")
-    return Fields(**fields, answer_base=answer_base)
+    return parse_map(text, *_MAP)
 
 
 def _load(record: dict[str, Any], order: int, fields: Fields, named: str) -> ExamQuestion:
     """Reads a record with a field map; one without an id is called by its number."""
-    stem = as_text(_required(record, fields.question))
-    if "+" in fields.options:
-        texts = [as_text(_required(record, part)) for part in fields.options.split("+")]
-        options = dict(zip(string.ascii_uppercase, texts, strict=False))
+    stem, field = as_text(needed_at(record, fields.question)), fields.options
+    if "+" in field:
+        options = dict(zip(_LETTERS, (as_text(needed_at(record, part)) for part in field.split("+")), strict=False))
     else:
-        given = _required(record, fields.options)
-        most = len(string.ascii_uppercase)
-        if isinstance(given, list) and len(given) > most:
-            problem = f"{len(given)} options came; a list has at most {most}, an object any number"
-            raise BadInput(problem, field=f"$.{fields.options}")
-        options = read_options(given, f"$.{fields.options}")
-    answer = _required(record, fields.answer)
-    keys = [_key(part, options, fields) for part in (answer if isinstance(answer, list) else [answer])]
+        given = needed_at(record, field)
+        if isinstance(given, list) and len(given) > len(_LETTERS):
+            problem = f"{len(given)} options came; a list has at most {len(_LETTERS)}, an object any number"
+            raise BadInput(problem, field=f"$.{field}")
+        options = read_options(given, f"$.{field}")
+    answer = needed_at(record, fields.answer)
+    try:
+        keys = [_key(part, options, fields.answer_base) for part in (answer if isinstance(answer, list) else [answer])]
+    except BadInput as error:
+        raise BadInput(error.problem, field=f"$.{fields.answer}") from None
     if named == "medqa" and as_text(record.get("answer")) not in ("", options[keys[0]].strip()):
         problem = f"answer_idx is {keys[0]}, and answer is not the text of option {keys[0]}"
         raise BadInput(problem, field="$.answer_idx")
     question = Question(
-        id=as_text(_required(record, fields.id)) if fields.id else f"{named}-{order:04}",
+        id=as_text(needed_at(record, fields.id)) if fields.id else f"{named}-{order:04}",
         stem=stem,
         options=options,
-        context=as_text(_value(record, fields.context)) if fields.context else "",
+        context=as_text(value_at(record, fields.context)),
         language=language_of([stem, *options.values()]),
         several=isinstance(answer, list),
     )
-    subject = as_text(_value(record, fields.subject)) if fields.subject else ""
+    subject = as_text(value_at(record, fields.subject))
     return ExamQuestion(question=question, key=tuple(dict.fromkeys(keys)), subject=subject)
 
 
-def _key(answer: Any, options: dict[str, str], fields: Fields) -> str:
-    field = f"$.{fields.answer}"
-    number = isinstance(answer, int) and not isinstance(answer, bool)
-    text = as_text(answer)
-    if not number and text in options:
+def _key(answer: Any, options: dict[str, str], base: Literal[0, 1] | None) -> str:
+    number, text = isinstance(answer, int) and not isinstance(answer, bool), as_text(answer)
+    if text in options and (not number or base is None):
         return text
     same = [] if number else [key for key, option in options.items() if option.strip() == text]
     if len(same) == 1:
         return same[0]
     if same:
-        raise BadInput(f"the right answer is the text of the options {', '.join(same)} alike", field=field)
+        raise BadInput(f"the right answer is the text of the options {', '.join(same)} alike")
     if not number and not text.isdecimal():
-        raise BadInput(f"the right answer is {text[:80]!r}; the options are {', '.join(options)}", field=field)
-    if number and text in options and fields.answer_base is None:
-        return text
-    if fields.answer_base is None:
-        raise BadInput(f"the right answer is the number {text}; say whether it counts from 0 or 1", field=field)
-    place = int(text) - fields.answer_base
+        raise BadInput(f"the right answer is {text[:80]!r}; the options are {', '.join(options)}")
+    if base is None:
+        raise BadInput(f"the right answer is the number {text}; say whether it counts from 0 or 1")
+    place = int(text) - base
     if not 0 <= place < len(options):
-        last = len(options) - 1 + fields.answer_base
-        raise BadInput(f"the right answer is number {text}; they go from {fields.answer_base} to {last}", field=field)
+        last = len(options) - 1 + base
+        raise BadInput(f"the right answer is number {text}; they go from {base} to {last}")
     return list(options)[place]
-
-
-def _value(record: Any, field: str) -> Any:
-    for name in field.split("."):
-        record = record.get(name) if isinstance(record, dict) else None
-    return record
-
-
-def _required(record: dict[str, Any], field: str) -> Any:
-    value = record[field] if field in record else _value(record, field)
-    if value is None or value in ("", [], {}):
-        there = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
-        raise BadInput(f"nothing is here; the fields that came are {there}", field=f"$.{field}")
-    return value
 
 
 def check(exam_question: ExamQuestion) -> ExamQuestion:
@@ -290,7 +249,16 @@ _DECISIONS = {"yes": "yes", "no": "no", "maybe": "maybe"}
 
 def read_pubmedqa(articles: dict[str, Any], path: Path) -> Iterator[ExamQuestion]:
     """Yields the test questions in the order of the file beside, or all where there is none, or none is of it."""
-    test = _test_ids(path.with_name(TEST_IDS))
+    beside, test = path.with_name(TEST_IDS), dict[str, str]()
+    if beside.exists():
+        check_file(beside)
+        try:
+            test = msgspec.json.decode(read_at_once(beside), type=dict[str, str])
+        except NO_JSON as error:
+            problem = f"the list of the test set is no object of ids and decisions ({error})"
+            raise BadInput(problem, path=beside) from None
+        except OSError as error:
+            raise BadInput(f"cannot be read ({error.strerror})", path=beside) from None
     named = {id: decision for id, decision in test.items() if id in articles}
     if named and len(named) < len(test):
         missing = next(id for id in test if id not in named)
@@ -312,28 +280,16 @@ def _load_article(article: dict[str, Any], id: str) -> ExamQuestion:
     contexts = article.get("CONTEXTS")
     if not isinstance(contexts, list) or not contexts or not all(isinstance(part, str) for part in contexts):
         raise BadInput("a list of paragraphs is needed here", field="$.CONTEXTS")
-    decision = _required(article, "final_decision")
+    decision = needed_at(article, "final_decision")
     if decision not in _DECISIONS:
         raise BadInput(f"the decision is {decision!r}; it is one of {', '.join(_DECISIONS)}", field="$.final_decision")
     question = Question(
         id=id,
-        stem=as_text(_required(article, "QUESTION")),
+        stem=as_text(needed_at(article, "QUESTION")),
         options=dict(_DECISIONS),
         context="\n\n".join(map(str.strip, contexts)),
     )
     return ExamQuestion(question=question, key=(decision,))
-
-
-def _test_ids(path: Path) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    check_file(path)
-    try:
-        return msgspec.json.decode(read_at_once(path), type=dict[str, str])
-    except NO_JSON as error:
-        raise BadInput(f"the list of the test set is no object of ids and decisions ({error})", path=path) from None
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 
 
 _PREFIX = "mmlu-"
@@ -342,51 +298,32 @@ _LEAST = 4
 """Columns: a question, two options and a letter."""
 
 
-def read_mmlu(path: Path) -> Iterator[tuple[Element, ExamQuestion]]:
+def _read_mmlu(path: Path) -> Iterator[tuple[Element, ExamQuestion]]:
     """Yields the questions of a file, or of all CSV files of a folder by name, with their places."""
     files = sorted(path.glob("*.csv")) if path.is_dir() else [path]
     if not files:
         raise BadInput("the folder holds no CSV file; MMLU's are called anatomy_test.csv and so on", path=path)
     for file in files:
-        yield from _read(file)
-
-
-def _read(path: Path) -> Iterator[tuple[Element, ExamQuestion]]:
-    check_file(path)
-    try:
-        text = decode(read_at_once(path).removeprefix(b"\xef\xbb\xbf"), path=path)
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
-    name = path.stem.removesuffix("_test")
-    subject = next((path.stem.removesuffix(split) for split in _SPLITS if path.stem.endswith(split)), path.stem)
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    order, line = 0, 1
-    while True:
-        try:
-            row = next(rows, None)
-        except csv.Error as error:
-            raise BadInput(f"not CSV ({error})", path=path, line=line) from None
-        if row is None:
-            break
-        if any(cell.strip() for cell in row):
-            order += 1
-            place = Element(path=path, number=line, order=order, text="")
+        check_file(file)
+        name, order = file.stem.removesuffix("_test"), 0
+        subject = next((file.stem.removesuffix(split) for split in _SPLITS if file.stem.endswith(split)), file.stem)
+        for order, (line, row) in enumerate(read_rows(file, strict=True), start=1):
+            place = Element(path=file, number=line, order=order, text="")
             try:
                 yield place, check(_load_row(row, f"{_PREFIX}{name}-{order:04}", subject.replace("_", " ")))
             except BadInput as error:
                 raise place.bad(error.problem, error.field) from None
-        line = rows.line_num + 1
-    if not order:
-        raise BadInput("the file holds blank lines only; at least one question is needed", path=path)
+        if not order:
+            raise BadInput("the file holds blank lines only; at least one question is needed", path=file)
 
 
 def _load_row(row: list[str], id: str, subject: str) -> ExamQuestion:
     if len(row) < _LEAST:
         raise BadInput(f"{len(row)} columns came; a row is a question, its options, and the letter of the right one")
     stem, *texts, letter = (cell.strip() for cell in row)
-    if len(texts) > len(string.ascii_uppercase):
-        raise BadInput(f"{len(texts)} options came; at most {len(string.ascii_uppercase)} have a letter")
-    options = dict(zip(string.ascii_uppercase, texts, strict=False))
+    if len(texts) > len(_LETTERS):
+        raise BadInput(f"{len(texts)} options came; at most {len(_LETTERS)} have a letter")
+    options = dict(zip(_LETTERS, texts, strict=False))
     if letter not in options:
         allowed = ", ".join(options)
         raise BadInput(f"the last column is {letter[:40]!r}; it is one of {allowed}, and there is no header")
@@ -424,16 +361,6 @@ def shuffled(question: ExamQuestion, *, seed: int) -> Shuffled:
     new = {old: key for key, old in original.items()}
     moved = msgspec.structs.replace(question, question=other, key=tuple(new[key] for key in question.key))
     return Shuffled(question=moved, original=original)
-
-
-def as_questions(examples: Iterable[Example]) -> list[ExamQuestion]:
-    """Returns examples as questions that can be put."""
-    return [ExamQuestion(question=one.question, key=one.key) for one in examples]
-
-
-def as_examples(questions: Iterable[ExamQuestion]) -> tuple[Example, ...]:
-    """Returns the questions of a training split as examples to show, without reasoning."""
-    return tuple(Example(question=question.question, key=question.key) for question in questions)
 
 
 Topic = Literal["respiratory"]

@@ -25,6 +25,7 @@ from typing import Any
 
 import msgspec
 
+from polyclinic.cases.loaders.records import keys_of, parse_map, unrecognised
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import read_lines, read_records
 from polyclinic.knowledge.data import SEVERITIES, Severity
@@ -46,56 +47,47 @@ class _Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def knowledge_passages() -> Iterator[NewPassage]:
     """Yields passages of our own knowledge; an id is a disease's, what is said of it, and the language."""
     knowledge = read_knowledge()
-    path = Path(__file__).with_name("knowledge_passages.yaml")
+    wordings = read_yaml(Path(__file__).with_name("knowledge_passages.yaml"), dict[Language, _Wording])
     for disease in knowledge.diseases.values():
-        for language, wording in read_yaml(path, dict[Language, _Wording]).items():
-            say = wording.sentences
-            parts = {
-                "names": _names(disease, knowledge, language, say),
-                "symptoms": _symptoms(disease, knowledge, language, say),
-                "examinations": _examinations(disease, knowledge, language, say),
-                "treatment": " ".join(
-                    say["plan"].format(
-                        severity=say[severity], list=say["join"].join(disease.plan(severity).get(language))
-                    )
-                    for severity in SEVERITIES
-                ),
-            }
-            for part, text in parts.items():
+        for language, wording in wordings.items():
+            for part, text in _texts(disease, knowledge, language, wording.sentences).items():
                 title = wording.titles[part].format(name=disease.name.get(language))
                 yield NewPassage(f"{disease.id}/{part}/{language}", title, text)
 
 
-def _names(disease: Disease, knowledge: Knowledge, language: Language, say: dict[str, str]) -> str:
+def _texts(disease: Disease, knowledge: Knowledge, language: Language, say: dict[str, str]) -> dict[str, str]:
+    """Returns what is said of a disease, by part."""
+    join = say["join"].join
     name, *others = disease.called(language)
-    first = say["called" if others else "alone"]
-    department = knowledge.departments[disease.department].name.get(language)
-    ages = [band for band, share in disease.epidemiology.age.items() if share == max(disease.epidemiology.age.values())]
-    called = first.format(name=name, icd10=disease.icd10, others=say["join"].join(others))
-    female = f"{100 * disease.epidemiology.female:.0f}"
-    return f"{called} {say['seen_in'].format(department=department, female=female, ages=say['join'].join(ages))}"
-
-
-def _symptoms(disease: Disease, knowledge: Knowledge, language: Language, say: dict[str, str]) -> str:
+    called = say["called" if others else "alone"].format(name=name, icd10=disease.icd10, others=join(others))
+    people = disease.epidemiology
+    seen = say["seen_in"].format(
+        department=knowledge.departments[disease.department].name.get(language),
+        female=f"{100 * people.female:.0f}",
+        ages=join(band for band, share in people.age.items() if share == max(people.age.values())),
+    )
     shares = {id: sum(each) / len(each) for id, each in disease.symptoms.items()}
-    parts = []
+    symptoms = []
     for how, low, high in (("often", _OFTEN, 2.0), ("sometimes", _SELDOM, _OFTEN)):
         if ids := sorted((id for id, share in shares.items() if low <= share < high), key=lambda id: -shares[id]):
-            names = [knowledge.symptoms[id].name.get(language) for id in ids]
-            parts.append(say[how].format(list=say["join"].join(names)))
-    return " ".join(parts)
-
-
-def _examinations(disease: Disease, knowledge: Knowledge, language: Language, say: dict[str, str]) -> str:
-    ordered = [knowledge.examinations[id].name.get(language) for id in disease.examinations]
-    parts = [say["ordered"].format(list=say["join"].join(ordered))] if ordered else []
+            symptoms.append(say[how].format(list=join(knowledge.symptoms[id].name.get(language) for id in ids)))
+    ordered = join(knowledge.examinations[id].name.get(language) for id in disease.examinations)
+    examinations = [say["ordered"].format(list=ordered)] if ordered else []
     for id, items in disease.findings.items():
         known = {item.id: item for item in knowledge.examinations[id].items}
-        for item_id in items:
-            value = _value(disease, id, known[item_id], language, say)
-            if value is not None:
-                parts.append(say["found"].format(item=known[item_id].name.get(language), value=value))
-    return " ".join(parts)
+        for item in (known[item_id] for item_id in items):
+            if (value := _value(disease, id, item, language, say)) is not None:
+                examinations.append(say["found"].format(item=item.name.get(language), value=value))
+    plans = (
+        say["plan"].format(severity=say[severity], list=join(disease.plan(severity).get(language)))
+        for severity in SEVERITIES
+    )
+    return {
+        "names": f"{called} {seen}",
+        "symptoms": " ".join(symptoms),
+        "examinations": " ".join(examinations),
+        "treatment": " ".join(plans),
+    }
 
 
 def _value(disease: Disease, examination: str, item: Item, language: Language, say: dict[str, str]) -> str | None:
@@ -106,15 +98,12 @@ def _value(disease: Disease, examination: str, item: Item, language: Language, s
         likeliest = max(distribution, key=lambda value: distribution[value])
         return None if likeliest == next(iter(item.values)) else item.values[likeliest].get(language)
     centre = distribution[0]
-    if item.low is not None and centre < item.low:
-        how = "low"
-    elif item.high is not None and centre > item.high:
-        how = "high"
-    else:
+    low, high = item.low is not None and centre < item.low, item.high is not None and centre > item.high
+    if not low and not high:
         return None
     # In UCUM's units, brackets mark what is not a unit.
     unit = re.sub(r"\{.*?\}|[\[\]]", "", item.unit).replace("Cel", "°C")
-    return say[how].format(value=f"{centre:g}", unit=unit).strip()
+    return say["low" if low else "high"].format(value=f"{centre:g}", unit=unit).strip()
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -125,44 +114,29 @@ def called(files: Iterable[Path | str], known: Mapping[str, str]) -> Iterator[tu
     """Yields files, each once, with a key that no other has, and what each is called.
 
     A file is called by its name, with so many of the folders above it as it takes to tell it from the others; what is
-    no path is called as it is.
+    no path is called as it is. A key shows nothing of the path.
     """
-    places = {_key(file): file for file in files}
-    endings = {key: _endings(file) for key, file in places.items() if key not in known}
-    counts = Counter(ending for one in endings.values() for ending in one)
+    places: dict[str, Path | str] = {}
+    endings: dict[str, list[str]] = {}
+    for file in files:
+        key, names = str(file), [str(file)]
+        if isinstance(file, Path):
+            # The folder is the real one, the name the given one: links to files are made to give them names.
+            place = file.parent.resolve() / file.name
+            key = hashlib.blake2b(str(place).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+            parts = [_CONTROL.sub("?", part) for part in place.relative_to(place.anchor).parts]
+            names = ["/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
+        places[key], endings[key] = file, names
+    counts = Counter(ending for key, names in endings.items() if key not in known for ending in names)
     taken = set(known.values())
     for key, file in places.items():
         name = known.get(key)
         if name is None:
-            whole = endings[key][-1]
-            wanted = (
-                *(ending for ending in endings[key] if counts[ending] == 1),
-                *(f"{whole}~{n}" for n in range(2, len(taken) + 3)),
-            )
-            name = next(one for one in wanted if one not in taken)
+            unique = [ending for ending in endings[key] if counts[ending] == 1]
+            numbered = [f"{endings[key][-1]}~{n}" for n in range(2, len(taken) + 3)]
+            name = next(one for one in (*unique, *numbered) if one not in taken)
             taken.add(name)
         yield file, key, name
-
-
-def _place(file: Path) -> Path:
-    # The folder is the real one, the name the given one: links to files are made to give them names.
-    return file.parent.resolve() / file.name
-
-
-def _key(file: Path | str) -> str:
-    """Returns what identifies a file; it shows nothing of the path."""
-    if isinstance(file, str):
-        return file
-    return hashlib.blake2b(str(_place(file)).encode(errors="surrogateescape"), digest_size=16).hexdigest()
-
-
-def _endings(file: Path | str) -> list[str]:
-    """Returns the endings of a path, the shortest first."""
-    if isinstance(file, str):
-        return [file]
-    place = _place(file)
-    parts = [_CONTROL.sub("?", part) for part in place.relative_to(place.anchor).parts]
-    return ["/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
 
 
 MOST = 1_000
@@ -258,7 +232,7 @@ def _weight(text: str) -> float:
     return len(text) + (_CHINESE - 1) * chinese_characters(text)
 
 
-Record = dict[str, Any]
+FIELDS = ("id", "title", "text")
 
 _MAPS: dict[str, dict[str, str]] = {
     "polyclinic": {"id": "id", "title": "title", "text": "text"},
@@ -270,7 +244,6 @@ _SIGNS = {"medquad": {"question", "answer", "source"}, "medrag": {"content"}, "p
 
 LAYOUTS = tuple(_MAPS)
 
-_SHOWN = 8
 _CONTROL_RECORDS = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -284,51 +257,47 @@ def read_passage_records(
     same one before ends in ~2.
     """
     met: Counter[str] = Counter()
-    for line, record in read_records(path, Record, "a passage"):
-        there = ", ".join(list(record)[:_SHOWN]) or "none"
-        if layout is None and fields is None:
-            layout = next((name for name, signs in _SIGNS.items() if signs <= set(record)), None)
-            if layout is None:
-                how = "name them: corpus.fields=id=KEY,title=KEY,text=KEY"
-                raise BadInput(f"no layout that is known, its keys are {there}; {how}", path=path, line=line)
-        keys = _MAPS[str(layout)] if fields is None else fields
-        texts = {}
-        for part in ("title", "text"):
-            key = keys.get(part)
-            value = "" if key is None else record.get(key, "" if key == "title" else None)
-            if key is not None and key not in record and key != "title":
-                raise BadInput(f"there is no field {key!r}; there are: {there}", path=path, line=line)
-            if not isinstance(value, str) or (part == "text" and not value.strip()):
-                problem = "a text is needed" + ("; a title may be left out" if part == "title" else "")
-                raise BadInput(problem, path=path, line=line, field=f"$.{key}")
-            texts[part] = value.strip()
-        id = _id(record, keys.get("id"), path, line) or f"{called}-{line}"
+    for line, record in read_records(path, dict[str, Any], "a passage"):
+        try:
+            if layout is None and fields is None:
+                layout = next((name for name, signs in _SIGNS.items() if signs <= set(record)), None)
+                if layout is None:
+                    raise unrecognised(record, "name them: corpus.fields=id=KEY,title=KEY,text=KEY")
+            passage = _passage(record, _MAPS[str(layout)] if fields is None else fields, f"{called}-{line}")
+        except BadInput as error:
+            raise BadInput(error.problem, path=path, line=line, field=error.field) from None
         if layout == "medquad":
             # Its ids are unique neither in the file nor in their source.
-            document, _, section = id.rpartition("-")
-            name = f"{record['source']}_{document}_Sec{section}" if document else f"{record['source']}_{id}"
+            document, _, section = passage.id.rpartition("-")
+            name = f"{record['source']}_{document}_Sec{section}" if document else f"{record['source']}_{passage.id}"
             met[name] += 1
-            id = name if met[name] == 1 else f"{name}~{met[name]}"
-        yield line, NewPassage(id, texts["title"], texts["text"])
+            passage = passage._replace(id=name if met[name] == 1 else f"{name}~{met[name]}")
+        yield line, passage
 
 
-def _id(record: Record, key: str | None, path: Path, line: int) -> str | None:
-    value = None if key is None else record.get(key)
-    if value is None and (key is None or key == "id"):
-        return None
-    id = str(value).strip()
-    if isinstance(value, bool) or not isinstance(value, str | int) or not id or _CONTROL_RECORDS.search(id):
-        problem = "an id is a text or a whole number, without control characters"
-        raise BadInput(problem, path=path, line=line, field=f"$.{key}")
-    return id
+def _passage(record: dict[str, Any], keys: Mapping[str, str], otherwise: str) -> NewPassage:
+    """Returns the passage of a record; `otherwise` is its id if it has none."""
+    title, text, key = record.get(keys.get("title", ""), ""), record.get(keys["text"]), keys.get("id", "")
+    if keys["text"] not in record:
+        raise BadInput(f"there is no field {keys['text']!r}; there are: {keys_of(record)}")
+    if not isinstance(title, str):
+        raise BadInput("a text is needed; a title may be left out", field=f"$.{keys['title']}")
+    if not isinstance(text, str) or not text.strip():
+        raise BadInput("a text is needed", field=f"$.{keys['text']}")
+    given = record.get(key)
+    if given is None and key in ("", "id"):
+        given = otherwise
+    id = str(given).strip()
+    if isinstance(given, bool) or not isinstance(given, str | int) or not id or _CONTROL_RECORDS.search(id):
+        raise BadInput("an id is a text or a whole number, without control characters", field=f"$.{key}")
+    return NewPassage(id, title.strip(), text.strip())
 
 
 KNOWLEDGE = "knowledge"  # Stands for the medical knowledge that comes with polyclinic, in place of a file
 
-FIELDS = ("id", "title", "text")
-
 _PROSE = (".txt", ".text", ".md", ".markdown")
 _RECORDS = (".jsonl", ".ndjson", ".json")
+_ENDINGS = ", ".join((*_RECORDS, *_PROSE))
 _JUDGEMENT = re.compile(r"\d+\s+(?:(?:0|Q0)\s+\S+\s+-?\d+|-?\d+\S*\s+\S+)", re.IGNORECASE)
 _LOOKED_AT = 20  # Lines that say whether a file holds judgements
 
@@ -359,11 +328,8 @@ def read_passage_files(
 ) -> list[PassageFile]:
     """Returns files with their passages, as `Corpus.add_files` takes them; the rest is as in `read_passages`.
 
-    Args:
-        files: as there; one that is named twice is read once.
-        layout: as there.
-        fields: as there.
-        known: the files that the corpus has, `Corpus.files`: they keep their names, and no other file takes one.
+    A file that is named twice is read once. The `known` files of the corpus, `Corpus.files`, keep their names, and no
+    other file takes one.
     """
     return [file._replace(passages=list(file.passages)) for file in _read_files(files, layout, fields, known or {})]
 
@@ -402,8 +368,7 @@ def _read(
             raise BadInput("judgements of answers (topic, grade, document), and no passages; leave it out", path=path)
         return read_prose(path, name)
     if suffix and suffix not in _RECORDS:
-        allowed = ", ".join((*_RECORDS, *_PROSE))
-        raise BadInput(f"a name that ends in {suffix}; allowed: {allowed}, each perhaps packed (.gz)", path=path)
+        raise BadInput(f"a name that ends in {suffix}; allowed: {_ENDINGS}, each perhaps packed (.gz)", path=path)
     return read_passage_records(path, name, layout=layout, fields=fields)
 
 
@@ -412,19 +377,25 @@ def _files(names: Iterable[str | Path]) -> Iterator[Path | str]:
         path = Path(name)
         if str(name) == KNOWLEDGE and not path.exists():
             yield KNOWLEDGE
-        elif _is_folder(path):
-            inside = [one for one in sorted(path.iterdir()) if _taken(one)]
-            if not inside:
-                allowed = ", ".join((*_RECORDS, *_PROSE))
-                raise BadInput(f"no file in this folder ends in {allowed}, judgements of answers apart", path=path)
-            yield from inside
-        else:
+        elif (inside := _inside(path)) is None:
             yield path
+        elif taken := [one for one, is_read in inside.items() if is_read]:
+            yield from taken
+        else:
+            raise BadInput(f"no file in this folder ends in {_ENDINGS}, judgements of answers apart", path=path)
 
 
-def _taken(path: Path) -> bool:
-    """Whether a file of a folder is read; one that is named by itself always is."""
-    return path.is_file() and _suffix(path) in (*_PROSE, *_RECORDS) and not _is_judgements(path)
+def _inside(path: Path) -> dict[Path, bool] | None:
+    """Returns what is in a folder, and whether it is read; None if it is no folder."""
+    try:
+        if not path.is_dir():
+            return None
+        return {
+            one: one.is_file() and _suffix(one) in (*_PROSE, *_RECORDS) and not _is_judgements(one)
+            for one in sorted(path.iterdir())
+        }
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 
 
 def passed_over(files: Iterable[str | Path]) -> list[Path]:
@@ -432,14 +403,8 @@ def passed_over(files: Iterable[str | Path]) -> list[Path]:
 
     These are files of other endings, folders within, and judgements of answers (qrels); hidden ones are not told.
     """
-    folders = (Path(name) for name in files if not (str(name) == KNOWLEDGE and not Path(name).exists()))
-    return [
-        one
-        for folder in folders
-        if _is_folder(folder)
-        for one in sorted(folder.iterdir())
-        if not one.name.startswith(".") and not _taken(one)
-    ]
+    inside = (_inside(Path(name)) or {} for name in files)
+    return [one for folder in inside for one, is_read in folder.items() if not is_read and one.name[0] != "."]
 
 
 def _is_judgements(path: Path) -> bool:
@@ -447,17 +412,9 @@ def _is_judgements(path: Path) -> bool:
     if _suffix(path) not in _PROSE:
         return False
     try:
-        first = [line.strip() for _, line in islice(read_lines(path), _LOOKED_AT)]
+        return all(_JUDGEMENT.fullmatch(line.strip()) for _, line in islice(read_lines(path), _LOOKED_AT))
     except BadInput:
-        return False  # Whoever reads it says what is wrong with it.
-    return all(_JUDGEMENT.fullmatch(line) for line in first)
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+        return False  # What is wrong with it is said when it is read.
 
 
 def _suffix(path: Path) -> str:
@@ -466,12 +423,4 @@ def _suffix(path: Path) -> str:
 
 def parse_passage_fields(text: str) -> dict[str, str]:
     """Reads `id=KEY,title=KEY,text=KEY`, which fields of a record are a passage's; `text` is needed."""
-    fields: dict[str, str] = {}
-    for part in text.split(","):
-        ours, sign, theirs = (word.strip() for word in part.partition("="))
-        if not sign or not theirs or ours not in FIELDS or ours in fields:
-            raise UserError(f"corpus.fields {text}; allowed: {', '.join(f'{name}=KEY' for name in FIELDS)}, each once")
-        fields[ours] = theirs
-    if "text" not in fields:
-        raise UserError(f"corpus.fields {text}; text=KEY is missing")
-    return fields
+    return parse_map(text, "corpus.fields", FIELDS, ("text",))

@@ -10,8 +10,8 @@ import pytest
 
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
-from polyclinic.evaluations.mvme.evaluation import Entrant, TablePart, answers_in, mvme
-from polyclinic.evaluations.mvme.tables import show_mvme
+from polyclinic.evaluations.mvme.declaration import mvme, show_mvme
+from polyclinic.evaluations.mvme.evaluation import Entrant, TablePart, answers_in
 from polyclinic.events import Examined, Role, Said
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge
@@ -233,7 +233,7 @@ async def test_departments_divide_the_reports(knowledge, cases):
     (row,) = (await evaluated(knowledge, cases, [Entrant("one", (minds(knowledge, doctor()),))], judge)).entrants
     assert {name: one.n for name, one in row.departments.items()} == {"chest": 4, "throat": 2}
     assert list(row.departments) == ["chest", "throat"]  # the largest first
-    assert row.departments["throat"].verdicts.metrics[Aspect.DIAGNOSIS].n == 2
+    assert row.departments["throat"].metrics[Aspect.DIAGNOSIS].n == 2
 
 
 async def test_why_diagnoses_graded_1_went_wrong(knowledge, cases):

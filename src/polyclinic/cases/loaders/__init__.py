@@ -1,17 +1,18 @@
 """The layouts that case files come in, ours and those of published data sets.
 
-`read_cases` reads any of them; `write_cases` writes ours; `find_case` picks one case by its id. A layout of somebody
-else's is a function like `Loader`, named as `path/to/file.py:function` or by an entry point (see `plugins`).
+`read_cases` reads any of them; `write_cases` writes ours; `find_case` picks one case by its id. A layout of your own is
+a function like `Loader`, named as `path/to/file.py:function` or by an entry point (see `plugins`).
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Container, Iterable, Iterator
-from functools import partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,59 +21,33 @@ from rapidfuzz import fuzz, process
 from polyclinic import plugins
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare, UnusedRecord
+from polyclinic.cases.loaders.layout import Layout
 from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.loaders.records import unrecognised
 from polyclinic.cases.shipped import named_path, shipped_path
 from polyclinic.errors import BadInput, in_short, meant
 from polyclinic.files import json_lines, key_twice, record_as, write_text
 
 Loader = Callable[[dict[str, Any], int], Case]
-"""Makes a case of one record; gets the record and which of its file it is, from 1.
+"""Makes a case of one record; gets the record and its number in the file, from 1.
 
 Where a part is missing or of the wrong type, it raises `BadInput` with the field and without a place.
 """
 
-
-def _layout(module: str, loader: str = "load") -> Callable[..., Case]:
-    """Returns the loader of a module beside this one, which is imported when a file is in its layout."""
-
-    def load(record: dict[str, Any], order: int, **others: Any) -> Case:
-        case: Case = getattr(import_module(f"{__name__}.{module}"), loader)(record, order, **others)
-        return case
-
-    return load
-
-
-LAYOUTS: dict[str, Loader] = {
-    "polyclinic": lambda record, _: record_as(record, Case),
-    "agentclinic": _layout("agentclinic"),
-    "ai-hospital": _layout("ai_hospital"),
-    "aie": _layout("aie"),
-    "tor": _layout("tor"),
-    **{
-        name: partial(_layout("field_map", "load_shipped"), name=name)
-        for name in ("agentclinic-images", "mediq", "craft-md")
-    },
-    "ddxplus": _layout("ddxplus"),
-    "fhir": _layout("fhir"),
-}
-
-# A layout is known by any of these keys; no key stands in two layouts.
-_SIGNS = {
-    "polyclinic": {"record", "truth"},
-    "agentclinic": {"OSCE_Examination"},
-    "ai-hospital": {"medical_record", "raw_medical_record"},
-    "aie": {"raw_data"},
-    "tor": {"Chief-Complaints", "Chief-Complaint", "Chief_Complaints", "Chief Complaints", "Present-Illness"},
-    "agentclinic-images": {"image_url", "physical_exams"},
-    "craft-md": {"case_vignette"},
-    "ddxplus": {"EVIDENCES", "PATHOLOGY"},
-    "fhir": {"resourceType"},
-    "mediq": {"facts", "atomic_facts", "context"},
-}
+OWN = Layout(
+    "polyclinic", frozenset({"record", "truth"}), lambda record, _: record_as(record, Case), msgspec.to_builtins
+)
 OLDEST = 130
 """Years."""
 
 _SHOWN = 8
+
+
+@functools.cache
+def layouts() -> dict[str, Layout]:
+    """Returns our layouts by name: those that the modules of this folder declare."""
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    return {one.name: one for one in (OWN, *(one for module in modules for one in getattr(module, "LAYOUTS", ())))}
 
 
 LeaveOut = Callable[[Element, BadInput], None]
@@ -84,7 +59,7 @@ def read_cases(
 ) -> Iterator[Case]:
     """Yields the cases of a file: JSON lines, a JSON array, a JSON object or CSV; or of the .json files of a folder.
 
-    The layout is a name in `LAYOUTS`, a field map (`FILE.toml`, `FILE.yaml`), or somebody else's, or a function; by
+    The layout is a name in `layouts()`, a field map (`FILE.toml`, `FILE.yaml`), or somebody else's, or a function; by
     default the first record tells. Of several cases with one id each but the first has another, `7-2`, as two visits of
     a patient may be. A record that is no case goes to `leave_out`, and ends the reading without it;
     `read_usable` counts them.
@@ -115,36 +90,36 @@ def read_placed(
 def check_layout(layout: str | Loader | None) -> None:
     """Refuses what is the name of no layout, and lists those there are; None means that the file decides."""
     if layout is not None:
-        _find_loader(layout)
+        find_layout(layout)
 
 
-def _find_loader(layout: str | Loader) -> Callable[..., object]:
-    if isinstance(layout, str) and layout in LAYOUTS:
-        return LAYOUTS[layout]
-    from polyclinic.cases.loaders import field_map  # noqa: PLC0415 - only of a file in somebody else's layout
+def find_layout(layout: str | Loader) -> Layout:
+    """Returns a layout by its name, or that of a field map or of a function."""
+    if layout == OWN.name:
+        return OWN
+    from polyclinic.cases.loaders import field_map  # noqa: PLC0415 - only of a file in another layout
 
+    if isinstance(layout, str) and layout in layouts():
+        return layouts()[layout]
+    name = layout if isinstance(layout, str) else getattr(layout, "__name__", repr(layout))
     if isinstance(layout, str) and field_map.names_map(layout):
-        return field_map.loader_of(Path(layout).expanduser())
+        return Layout(name, frozenset(), field_map.loader_of(Path(layout).expanduser()))
     found = plugins.find(layout, "layouts") if isinstance(layout, str) else layout
     if found is None:
-        there = [*LAYOUTS, *plugins.offered("layouts")]
-        raise BadInput(
-            f"no layout is called {layout!r}{meant(str(layout), there)}; there are {', '.join(there)}, a field map "
-            "FILE.toml, and FILE.py:NAME"
-        )
+        problem = f"no layout is called {layout!r}{meant(name, [*layouts(), *plugins.offered('layouts')])}"
+        raise BadInput(f"{problem}; there are {_all_layouts()}")
     needed = "a layout is a function (record: dict, order: int) -> Case"
-    name = _name_of(layout)
     if not callable(found):
         raise BadInput(f"layout {name} is a {type(found).__name__}; {needed}")
     try:
         inspect.signature(found).bind({}, 1)
     except TypeError as error:
         raise BadInput(f"layout {name} does not take a record and its order ({error}); {needed}") from None
-    return found
+    return Layout(name, frozenset(), found)
 
 
-def _name_of(layout: object) -> str:
-    return layout if isinstance(layout, str) else getattr(layout, "__name__", repr(layout))
+def _all_layouts() -> str:
+    return ", ".join((*layouts(), *plugins.offered("layouts"), "a field map FILE.toml", "FILE.py:NAME"))
 
 
 def another_id(id: str, taken: Container[str]) -> str:
@@ -175,37 +150,35 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
     """Returns the layout of an element that has been decoded, and refuses what is in none."""
     name = _looks_like(record)
     if name is None:
-        keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
-        more = ", ..." if len(record) > _SHOWN else ""
-        problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout "
-        problem += "(--set cases.layout=NAME of commands that ask models): "
-        raise element.bad(
-            problem + ", ".join((*LAYOUTS, *plugins.offered("layouts"), "a field map FILE.toml", "FILE.py:NAME"))
-        )
+        how = f"name one with --layout (--set cases.layout=NAME of commands that ask models): {_all_layouts()}"
+        raise element.bad(unrecognised(record, how).problem)
     return name
+
+
+def _looks_like(record: dict[str, Any]) -> str | None:
+    known = (OWN,) if OWN.signs & record.keys() else layouts().values()
+    return next((one.name for one in known if one.signs & record.keys()), None)
 
 
 def load_element(element: Element, layout: str | Loader, record: dict[str, Any]) -> Case:
     """Makes the case of one element of a file that has been decoded."""
-    name = _name_of(layout)
-    if layout == "tor" and (twice := key_twice(element.text)):
+    name, _, load, _, keys_once, needs_folder = find_layout(layout)
+    is_ours = name == OWN.name or name in layouts()
+    if keys_once and (twice := key_twice(element.text)):
         raise element.bad(f"the key {twice!r} stands twice in an object; a key stands once")
     try:
-        loader = _find_loader(layout)
-        # Its rows have codes, which other files in the folder explain.
-        others = {"beside": element.path.parent} if layout == "ddxplus" else {}
-        case = loader(record, element.order, **others)
-        if layout not in LAYOUTS and isinstance(case, Case):
+        case = load(record, element.order, **({"beside": element.path.parent} if needs_folder else {}))
+        if not is_ours and isinstance(case, Case):
             case = record_as(msgspec.to_builtins(case), Case)
             msgspec.json.encode(case)
     except BadInput as error:
-        problem = error.problem if layout in LAYOUTS else f"layout {name}: {error.problem}"
+        problem = error.problem if is_ours else f"layout {name}: {error.problem}"
         looks_like = _looks_like(record)
         if looks_like not in {None, layout}:
             problem += f"; this is read as layout {name}, and looks like {looks_like} (cases.layout={looks_like})"
         raise element.bad(problem, error.field) from None
     except (Exception, SystemExit) as error:
-        if layout in LAYOUTS:
+        if is_ours:
             raise
         raise element.bad(f"layout {name} raised {in_short(error)}") from error
     if not isinstance(case, Case):
@@ -218,10 +191,6 @@ def load_element(element: Element, layout: str | Loader, record: dict[str, Any])
     if not case.presentation.complaint.strip():
         raise element.bad("a case needs a complaint", "$.record.presentation.complaint")
     return case
-
-
-def _looks_like(record: dict[str, Any]) -> str | None:
-    return next((name for name, signs in _SIGNS.items() if signs & record.keys()), None)
 
 
 def write_cases(path: str | Path, cases: Iterable[Case]) -> None:
@@ -309,7 +278,15 @@ class UsableCases:
         self._errors = self._errors or [error]
         if len(self._left_out) >= (_MOST_LEFT_OUT if self._used else most):
             raise self._errors[0]
-        self._left_out.append(_left_out(element, error))
+        place = (
+            f"{element.path.name}, {'element' if element.part == 'element' else 'line'} {error.line or element.number}"
+        )
+        try:
+            record: dict[str, Any] = element.fields()
+        except BadInput:
+            record = {}
+        named = next((str(record[key]) for key in _IDS if isinstance(record.get(key), str | int)), "")
+        self._left_out.append(UnusedRecord(place=place, id=named, field=error.field, problem=error.problem))
 
 
 class ReadCases(NamedTuple):
@@ -340,17 +317,3 @@ def some_of(named: list[str], most: int = 5) -> list[str]:
     """Returns the first of what is named, and how many more there are."""
     more = [f"and {len(named) - most} more"] if len(named) > most else []
     return named[:most] + more
-
-
-def _left_out(element: Element, error: BadInput) -> UnusedRecord:
-    part = "element" if element.part == "element" else "line"
-    place = f"{element.path.name}, {part} {error.line or element.number}"
-    return UnusedRecord(place=place, id=_id_of(element), field=error.field, problem=error.problem)
-
-
-def _id_of(element: Element) -> str:
-    try:
-        record: dict[str, Any] = element.fields()
-    except BadInput:
-        return ""
-    return next((str(record[key]) for key in _IDS if isinstance(record.get(key), str | int)), "")

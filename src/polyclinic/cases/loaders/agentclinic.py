@@ -7,7 +7,7 @@ set, the complaint is what the objective says the patient presents with, unless 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ from polyclinic.cases.loaders.fields import (
     sex_of,
     split_value,
 )
+from polyclinic.cases.loaders.layout import Layout
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
@@ -52,11 +53,6 @@ _TASK = re.compile(
 )
 
 _keys = WORDS.section("agentclinic", _AgentClinicKeys)
-
-
-def history_keys() -> dict[str, str]:
-    """Returns the keys of the history, each with its part of ours; the first of several is the usual one."""
-    return _keys("en").history
 
 
 def load(record: dict[str, Any], order: int) -> Case:
@@ -145,3 +141,60 @@ def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[list[str],
             yield from _leaves(part, (*path, readable(str(key))))
     elif text := as_text(value):
         yield list(path), text
+
+
+_PHYSICAL = frozenset({"physical examination", "体格检查"})
+_BEDSIDE = _PHYSICAL | {"vital signs", "生命体征"}
+
+
+def agentclinic_record(case: Case) -> dict[str, Any]:
+    """Returns a record of a case; of several diagnoses the principal one, which is all that there is room for."""
+    # Of several keys for a part of the history the first is the usual one.
+    presentation, history = case.presentation, case.record.history
+    told = age_in_years(presentation.about) is not None
+    who = [] if told else [_who(case)]
+    patient: dict[str, Any] = {"Demographics": ", ".join(filter(None, [*who, presentation.about]))}
+    # Theirs is a text in every case; what a source has as a vignette alone is the history.
+    patient["History"] = history.present or (case.record.vignette if not history.sections() else "")
+    patient["Symptoms"] = {"Primary_Symptom": presentation.complaint, "Secondary_Symptoms": list(history.symptoms)}
+    sections = {section: key for key, section in reversed(_keys("en").history.items()) if section != "present"}
+    patient |= {key: text for section, key in reversed(sections.items()) if (text := getattr(history, section))}
+    if history.other:
+        patient["Other"] = history.other
+    findings = case.record.findings
+    return {
+        "OSCE_Examination": {
+            "Objective_for_Doctor": f"Assess and diagnose the patient presenting with: {presentation.complaint}",
+            "Patient_Actor": patient,
+            "Physical_Examination_Findings": _tree(one for one in findings if one.examination in _BEDSIDE),
+            "Test_Results": _tree(one for one in findings if one.examination not in _BEDSIDE),
+            "Correct_Diagnosis": case.truth.diagnoses[0].name if case.truth.diagnoses else "",
+        }
+    }
+
+
+def _who(case: Case) -> str:
+    age, sex = case.presentation.age, case.presentation.sex
+    if case.presentation.language == "zh":
+        return " ".join(part for part in ("" if age is None else f"{age:g}岁", _CHINESE.get(sex or "", "")) if part)
+    return " ".join(part for part in ("" if age is None else f"{age:g}-year-old", sex or "") if part)
+
+
+_CHINESE = {"female": "女", "male": "男"}
+
+
+def _tree(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Returns findings as examination to item to result; a second one of the same name gets a number."""
+    tree: dict[str, Any] = {}
+    for one in findings:
+        physical = one.examination in _PHYSICAL and one.item
+        items = tree if physical else tree.setdefault(one.examination, {})
+        name = one.item or "Findings"
+        if name in items:
+            name = next(f"{name} ({n})" for n in range(2, len(items) + 3) if f"{name} ({n})" not in items)
+        reference, day = one.reference and f"(reference {one.reference})", one.date and f"({one.date})"
+        items[name] = " ".join(part for part in (one.value_text, one.unit, reference, day) if part)
+    return tree
+
+
+LAYOUTS = (Layout("agentclinic", frozenset({"OSCE_Examination"}), load, agentclinic_record),)

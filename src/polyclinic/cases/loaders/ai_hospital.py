@@ -25,6 +25,7 @@ from polyclinic.cases.loaders.fields import (
     split_diagnoses,
     split_points,
 )
+from polyclinic.cases.loaders.layout import Layout
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
@@ -115,3 +116,6 @@ def _history(sections: dict[str, str]) -> History:
         elif text and _is_history(name):
             texts.setdefault("other", []).append(f"{name}：{text}")
     return msgspec.convert({name: "\n".join(parts) for name, parts in texts.items()}, History)
+
+
+LAYOUTS = (Layout("ai-hospital", frozenset({"medical_record", "raw_medical_record"}), load),)

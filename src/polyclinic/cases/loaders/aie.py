@@ -11,6 +11,7 @@ from typing import Any
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.fields import age_in_years, as_object, as_text, read_keys, read_options, sex_of
+from polyclinic.cases.loaders.layout import Layout
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis
@@ -100,3 +101,6 @@ def _without(text: str, question: str) -> str:
     before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip()
     # A vignette that is nothing but its question keeps it: the patient must know something.
     return f"{before} {after}".strip() or text
+
+
+LAYOUTS = (Layout("aie", frozenset({"raw_data"}), load),)

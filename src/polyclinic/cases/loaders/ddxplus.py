@@ -16,6 +16,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.fields import WORDS, age_in_years, as_text, literal, sex_of
+from polyclinic.cases.loaders.layout import Layout
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
@@ -283,3 +284,6 @@ def _decoded(path: Path, kind: Any, _changed: int) -> Mapping[str, Any]:
     except (BadInput, *NO_JSON) as error:
         raise BadInput(f"{path.name}, which has the names of the codes, cannot be read ({error})") from None
     return read
+
+
+LAYOUTS = (Layout("ddxplus", frozenset({"EVIDENCES", "PATHOLOGY"}), load, needs_folder=True),)

@@ -1,4 +1,4 @@
-"""FHIR R4 bundles of one patient each, such as Synthea's, and those that `cases.writers` writes.
+"""FHIR R4 bundles of one patient each, such as Synthea's, and our own.
 
 A bundle tells of a life; the case is its last visit at which a disease was diagnosed. Its conditions are the truth, and
 what was planned for them is the treatment. Older illnesses, procedures and vaccinations are the past. Every observation
@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
 from polyclinic.cases.case import Attachment, Case
 from polyclinic.cases.loaders.fields import as_text
+from polyclinic.cases.loaders.layout import Layout
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Setting, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
@@ -46,17 +48,33 @@ def _known_codes() -> _Codes:
     return read_yaml(Path(__file__).with_suffix(".yaml"), _Codes)
 
 
+def _all(value: Any, path: str) -> list[Any]:
+    """Returns all that a resource, or each of several, has at a path such as `code.coding.code`."""
+    found = value if isinstance(value, list) else [value]
+    for name in path.split("."):
+        fields = [one.get(name) for one in found if isinstance(one, dict)]
+        found = [part for held in fields for part in (held if isinstance(held, list) else [held]) if part is not None]
+    return found
+
+
+def _text(value: Any, path: str) -> str:
+    """Returns the first that is at a path as text."""
+    return next(map(as_text, _all(value, path)), "")
+
+
+def _codes(concept: Any) -> set[str]:
+    return {str(code) for code in _all(concept, "coding.code")}
+
+
 def _is_absent(concept: Any) -> bool:
     """Whether a CodeableConcept says that nothing is known of its kind, or that there is nothing of it."""
     return _is_unknown(concept) or not _codes(concept).isdisjoint(_known_codes().none)
 
 
 def _is_unknown(concept: Any) -> bool:
-    """Whether a CodeableConcept, or what stands in its place, says that nothing is known."""
-    # Whatever the reason for which data are absent, they are.
-    absent = [one.get("url") for one in _objects(concept, "extension")]
-    absent += [one.get("system") for one in _objects(concept, "coding")]
-    return not _codes(concept).isdisjoint(_known_codes().unknown) or any(str(one).endswith(_ABSENT) for one in absent)
+    """Whether a CodeableConcept, or what replaces it, says that nothing is known, for whatever reason."""
+    said = _all(concept, "extension.url") + _all(concept, "coding.system")
+    return not _codes(concept).isdisjoint(_known_codes().unknown) or any(str(one).endswith(_ABSENT) for one in said)
 
 
 def _stated(concept: Any) -> str:
@@ -67,14 +85,15 @@ def _stated(concept: Any) -> str:
     return "" if _is_absent(concept) and name in _codes(concept) else name
 
 
-def _codes(concept: Any) -> set[str]:
-    return {str(one.get("code", "")) for one in _objects(concept, "coding")}
+def _name(concept: Any) -> str:
+    """Returns the text of a CodeableConcept, or the name of its first coding."""
+    coding = _all(concept, "coding")[:1]
+    return _text(concept, "text") or _text(coding, "display") or _text(coding, "code")
 
 
-def _objects(value: Any, name: str) -> list[dict[str, Any]]:
-    """Returns the objects of a list in a field of an object."""
-    held = value.get(name) if isinstance(value, dict) else None
-    return [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
+def _code_in(concept: Any, system: str) -> str:
+    codings = _all(concept, "coding")
+    return next((_text(one, "code") for one in codings if system in _text(one, "system").lower()), "")
 
 
 CASE_ID = "urn:polyclinic:case"
@@ -94,6 +113,10 @@ _NO_COMPLAINT = "Came to be seen; the record does not say why"
 _DISEASES = ("(disorder)", "(disease)")
 _TAG = re.compile(r"\s*\((?:disorder|disease|finding|situation|morphologic abnormality|procedure|situation)\)$")
 _VOID = ("entered-in-error", "refuted", "cancelled", "not-done")
+_TIMES = (
+    *("onsetDateTime", "effectiveDateTime", "performedDateTime", "occurrenceDateTime", "authoredOn"),
+    *("performedPeriod.start", "onsetPeriod.start", "effectivePeriod.start", "period.start", "started", "recordedDate"),
+)
 _LARGEST = 1e300  # no result is; what is larger is no float
 _INFANT = 3  # years below which the age is told with its months
 
@@ -109,27 +132,25 @@ class _Bundle:
             raise BadInput(f"a case is a Bundle of one patient's resources; this is {came}", field="$.resourceType")
         self._by_type: dict[str, list[Resource]] = {}
         self._by_reference: dict[str, Resource] = {}
-        entries = record.get("entry")
-        for entry in entries if isinstance(entries, list) else ():
-            resource = entry.get("resource") if isinstance(entry, dict) else None
+        for entry in _all(record, "entry"):
+            resource = next(iter(_all(entry, "resource")), None)
             if not isinstance(resource, dict) or _is_void(resource):
                 continue
-            kind, identifier = as_text(resource.get("resourceType")), as_text(resource.get("id"))
+            kind, identifier = _text(resource, "resourceType"), _text(resource, "id")
             self._by_type.setdefault(kind, []).append(resource)
-            for name in (as_text(entry.get("fullUrl")), f"{kind}/{identifier}", f"urn:uuid:{identifier}"):
+            for name in (_text(entry, "fullUrl"), f"{kind}/{identifier}", f"urn:uuid:{identifier}"):
                 self._by_reference.setdefault(name, resource)
 
     def all(self, kind: str) -> list[Resource]:
         return self._by_type.get(kind, [])
 
     def referred(self, value: Any) -> Resource:
-        return self._by_reference.get(as_text(_in(value, "reference")), {})
+        return self._by_reference.get(_text(value, "reference"), {})
 
 
 def _is_void(resource: Resource) -> bool:
     """Whether a resource says of itself that what it tells is not so, or was not done."""
-    verified = _list(_in(resource.get("verificationStatus"), "coding"))
-    said = {as_text(resource.get("status")), *(as_text(_in(one, "code")) for one in verified)}
+    said = {_text(resource, "status"), *map(as_text, _all(resource, "verificationStatus.coding.code"))}
     return not said.isdisjoint(_VOID)
 
 
@@ -152,13 +173,13 @@ def load(record: Resource, order: int) -> Case:
         parts = {part: _first(told, part) for part in History.__struct_fields__}
         history = msgspec.convert({**parts, "symptoms": told.get("symptoms", [])}, History)
     complaint = _first(told, "complaint") or _complaint(visit, truth)
-    spoken = as_text(_coding(_in(patient.get("communication"), "language")).get("code"))[:2]
+    spoken = _text(patient, "communication.language.coding.code")[:2]
     language: Language = "zh" if spoken == "zh" else language_of([complaint, history.present])
     presentation = Presentation(
         complaint=complaint,
         language=language,
         age=_age(patient, diagnosed[0], day),
-        sex=_SEXES.get(as_text(patient.get("gender"))),
+        sex=_SEXES.get(_text(patient, "gender")),
         about=_first(told, "about"),
         companion=bool(told.get("companion")),
     )
@@ -197,20 +218,18 @@ def _truth(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> Truth
     conditions = {id(one) for one in diagnosed}
     plans = []
     for plan in bundle.all("CarePlan"):
-        addressed = [id(bundle.referred(one)) for one in _list(plan.get("addresses"))]
-        if conditions.intersection(addressed):
-            details = [_in(activity, "detail") for activity in _list(plan.get("activity"))]
-            plans += [as_text(_in(detail, "description")) or _name(_in(detail, "code")) for detail in details]
+        if conditions.intersection(id(bundle.referred(one)) for one in _all(plan, "addresses")):
+            details = _all(plan, "activity.detail")
+            plans += [_text(detail, "description") or _name(_all(detail, "code")) for detail in details]
     for one in bundle.all("MedicationRequest"):
         if visit and bundle.referred(one.get("encounter")) is visit:
             plans.append(_name(one.get("medicationCodeableConcept")))
     of_severity = {code: severity for severity, code in SEVERITIES.items()}
-    notes = [as_text(_in(note, "text")) for one in diagnosed for note in _list(one.get("note"))]
     return Truth(
         diagnoses=tuple(
             Diagnosis(_bare(_name(one["code"])), icd10=_code_in(one["code"], "icd-10") or None) for one in diagnosed
         ),
-        rationale=tuple(note for note in notes if note),
+        rationale=tuple(filter(None, map(as_text, _all(diagnosed, "note.text")))),
         treatment=tuple(dict.fromkeys(plan for plan in plans if plan)),
         severity=of_severity.get(_code_in(diagnosed[0].get("severity"), "snomed")),
     )
@@ -219,7 +238,7 @@ def _truth(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> Truth
 def _complaint(visit: Resource, truth: Truth) -> str:
     """Returns what the visit was for, unless that names the diagnosis, as reasons in records of practices do."""
     terms = diagnosis_terms(truth.diagnoses)
-    reasons = [_name(one) for name in ("reasonCode", "type") for one in _list(visit.get(name))]
+    reasons = map(_name, _all(visit, "reasonCode") + _all(visit, "type"))
     told = (one for one in reasons if one and not one.endswith(_DISEASES) and not stands_in(one, terms))
     return next(map(_bare, told), _NO_COMPLAINT)
 
@@ -233,17 +252,14 @@ def _told(bundle: _Bundle) -> dict[str, list[str]]:
     """Returns what the patient tells, where the bundle is one of ours."""
     for response in bundle.all("QuestionnaireResponse"):
         if response.get("questionnaire") == TOLD:
-            items = [item for item in _list(response.get("item")) if isinstance(item, dict)]
+            # A text is taken as it is, blanks at its ends included.
             return {
-                as_text(item.get("linkId")): [_string(_in(one, "valueString")) for one in _list(item.get("answer"))]
-                for item in items
+                _text(item, "linkId"): [
+                    text if isinstance(text, str) else as_text(text) for text in _all(item, "answer.valueString")
+                ]
+                for item in _all(response, "item")
             }
     return {}
-
-
-def _string(value: Any) -> str:
-    """Returns a text as it stands there, blanks at its ends included."""
-    return value if isinstance(value, str) else as_text(value)
 
 
 def _first(told: dict[str, list[str]], part: str) -> str:
@@ -266,17 +282,18 @@ def _history(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> His
     family = "; ".join(map(_of_relative, bundle.all("FamilyMemberHistory")))
     told = {"past": _dated(past), "medications": _dated(drugs), "allergies": _dated(allergies), "family": family}
     # Empty lists, and empty sections of documents, say what is not known.
-    listed = [*bundle.all("List"), *bundle.all("Composition")]
-    for one in (*listed, *(section for document in listed for section in _objects(document, "section"))):
-        if _is_unknown(one.get("emptyReason")):
-            for part in {_known_codes().parts[code] for code in _codes(one.get("code")) & _known_codes().parts.keys()}:
+    listed, parts = [*bundle.all("List"), *bundle.all("Composition")], _known_codes().parts
+    for one in (*listed, *_all(listed, "section")):
+        if _is_unknown(_all(one, "emptyReason")):
+            for part in {parts[code] for code in _codes(_all(one, "code")) & parts.keys()}:
                 told[part] = told[part] or NOT_KNOWN
     return msgspec.convert({**told, "other": _dated(shots)}, History)
 
 
 def _of_relative(one: Resource) -> str:
-    conditions = [_stated(_in(condition, "code")) for condition in _list(one.get("condition"))]
-    told = ", ".join(filter(None, conditions)) or (NOT_KNOWN if _is_unknown(one.get("dataAbsentReason")) else "")
+    told = ", ".join(filter(None, map(_stated, _all(one, "condition.code"))))
+    if not told and _is_unknown(one.get("dataAbsentReason")):
+        told = NOT_KNOWN
     return f"{_name(one.get('relationship'))}: {told}"
 
 
@@ -287,9 +304,8 @@ def _is_after(resource: Resource, visit: Resource) -> bool:
 
 
 def _study(study: Resource) -> str:
-    series = [one for one in _list(study.get("series")) if isinstance(one, dict)]
-    parts = [as_text(_in(one.get(name), "display")) for one in series for name in ("modality", "bodySite")]
-    return ", ".join(dict.fromkeys(part for part in parts if part)) or "study"
+    parts = [_text(one, f"{name}.display") for one in _all(study, "series") for name in ("modality", "bodySite")]
+    return ", ".join(dict.fromkeys(filter(None, parts))) or "study"
 
 
 def _dated(named: Iterable[tuple[Resource, str]]) -> str:
@@ -306,52 +322,51 @@ def _findings(bundle: _Bundle) -> Iterator[Finding]:
     of_report = {
         id(bundle.referred(result)): _name(report.get("code"))
         for report in bundle.all("DiagnosticReport")
-        for result in _list(report.get("result"))
+        for result in _all(report, "result")
     }
     for one in bundle.all("Observation"):
         name = _name(one.get("code"))
         examination = of_report.get(id(one)) or _category(one)
-        parts = [part for part in _list(one.get("component")) if isinstance(part, dict)]
+        parts = [part for part in _all(one, "component") if isinstance(part, dict)]
         if any(key.startswith("value") for key in one) or not parts:
             yield _finding(one, examination or name, name if examination else "", _day(one))
         for part in parts:
             yield _finding(part, examination or name, _name(part.get("code")), _day(one))
     for report in bundle.all("DiagnosticReport"):
-        if text := as_text(report.get("conclusion")):
+        if text := _text(report, "conclusion"):
             yield Finding(examination=_name(report.get("code")) or "report", value=text, date=_day(report))
 
 
 def _pictures(bundle: _Bundle) -> Iterator[Attachment]:
     for one in bundle.all("Media"):
-        if url := as_text(_in(one.get("content"), "url")):
-            yield Attachment(url=url, title=as_text(_in(one.get("content"), "title")))
+        if url := _text(one, "content.url"):
+            yield Attachment(url=url, title=_text(one, "content.title"))
 
 
 def _finding(measured: Resource, examination: str, item: str, day: str) -> Finding:
     value, unit = _value(measured)
     code = _code_in(measured.get("code"), "loinc")
-    ranges = _list(measured.get("referenceRange"))
     return Finding(
         examination=examination,
         item=item,
         value=value,
         unit=unit,
-        reference=_range(ranges[0]) if ranges and isinstance(ranges[0], dict) else "",
+        reference=_range(_all(measured, "referenceRange")[:1]),
         code=Code("loinc", code) if code else None,
         date=day,
     )
 
 
-def _range(said: Resource) -> str:
-    low, high = (as_text(_in(said.get(end), "value")) for end in ("low", "high"))
+def _range(said: list[Any]) -> str:
+    low, high = _text(said, "low.value"), _text(said, "high.value")
     between = f"{low}-{high}" if low and high else f">= {low}" if low else f"<= {high}" if high else ""
-    return as_text(said.get("text")) or between
+    return _text(said, "text") or between
 
 
 def _value(measured: Resource) -> tuple[str | float, str]:
     if isinstance(quantity := measured.get("valueQuantity"), dict):
-        unit = as_text(quantity.get("code")) or as_text(quantity.get("unit"))
-        number, sign = quantity.get("value"), as_text(quantity.get("comparator"))
+        unit = _text(quantity, "code") or _text(quantity, "unit")
+        number, sign = quantity.get("value"), _text(quantity, "comparator")
         if isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < _LARGEST:
             return (f"{sign} {number}", unit) if sign else (float(number), unit)
     if concept := _name(measured.get("valueCodeableConcept")):
@@ -363,20 +378,18 @@ def _value(measured: Resource) -> tuple[str | float, str]:
 
 
 def _category(one: Resource) -> str:
-    for category in _list(one.get("category")):
-        if text := as_text(_in(category, "text")):
+    for category in _all(one, "category"):
+        code = _text(category, "coding.code")
+        if text := _text(category, "text") or _CATEGORIES.get(code, code.replace("-", " ")):
             return text
-        code = as_text(_coding(category).get("code"))
-        if code:
-            return _CATEGORIES.get(code, code.replace("-", " "))
     return ""
 
 
 def _age(patient: Resource, condition: Resource, day: str) -> float | None:
-    if (years := _in(condition.get("onsetAge"), "value")) is not None:
+    if (years := next(iter(_all(condition, "onsetAge.value")), None)) is not None:
         return float(years) if isinstance(years, int | float) else None
     try:
-        born, then = date.fromisoformat(as_text(patient.get("birthDate"))), date.fromisoformat(day)
+        born, then = date.fromisoformat(_text(patient, "birthDate")), date.fromisoformat(day)
     except ValueError:
         return None
     years = then.year - born.year - ((then.month, then.day) < (born.month, born.day))
@@ -384,47 +397,133 @@ def _age(patient: Resource, condition: Resource, day: str) -> float | None:
 
 
 def _id(patient: Resource) -> str:
-    for one in _list(patient.get("identifier")):
-        if _in(one, "system") == CASE_ID:
-            return as_text(_in(one, "value"))
-    return as_text(patient.get("id"))
+    ours = (_text(one, "value") for one in _all(patient, "identifier") if _text(one, "system") == CASE_ID)
+    return next(ours, _text(patient, "id"))
 
 
 def _moment(resource: Resource) -> str:
-    for key in ("onsetDateTime", "effectiveDateTime", "performedDateTime", "occurrenceDateTime", "authoredOn"):
-        if text := as_text(resource.get(key)):
-            return text
-    for key in ("performedPeriod", "onsetPeriod", "effectivePeriod", "period"):
-        if text := as_text(_in(resource.get(key), "start")):
-            return text
-    return as_text(resource.get("started")) or as_text(resource.get("recordedDate"))
+    return next(filter(None, (_text(resource, path) for path in _TIMES)), "")
 
 
 def _day(resource: Resource) -> str:
     return _moment(resource)[:10]
 
 
-def _name(concept: Any) -> str:
-    """Returns the text of a CodeableConcept, or what its first coding is called."""
-    coding = _coding(concept)
-    return as_text(_in(concept, "text")) or as_text(coding.get("display")) or as_text(coding.get("code"))
+_UCUM = "http://unitsofmeasure.org"
+_ACT, _CONDITION = "http://terminology.hl7.org/CodeSystem/v3-ActCode", "http://terminology.hl7.org/CodeSystem/condition"
+_UNMEASURED = "http://terminology.hl7.org/CodeSystem/data-absent-reason"
 
 
-def _code_in(concept: Any, system: str) -> str:
-    codings = _list(concept.get("coding")) if isinstance(concept, dict) else []
-    return next((as_text(one.get("code")) for one in codings if system in as_text(_in(one, "system")).lower()), "")
+def fhir_bundle(case: Case) -> Resource:
+    """Returns a case as a bundle; the same case gives the same bundle.
+
+    What the patient tells is a QuestionnaireResponse with an item for each part of the record. Findings are
+    Observations, those of one examination gathered in a DiagnosticReport; diagnoses are Conditions of the visit, and
+    the treatment is a CarePlan.
+    """
+    entries: list[Resource] = []
+
+    def add(resource: Resource) -> Resource:
+        identifier = str(uuid5(NAMESPACE_URL, f"{CASE_ID}/{case.id}/{len(entries)}"))
+        entries.append({"fullUrl": f"urn:uuid:{identifier}", "resource": {**resource, "id": identifier}})
+        return {"reference": f"urn:uuid:{identifier}"}
+
+    patient = add(_patient(case))
+    about = {"subject": patient}
+    visit = add({"resourceType": "Encounter", "status": "finished", "class": {"system": _ACT, "code": "AMB"}} | about)
+    about["encounter"] = visit
+    add(_response(case) | about)
+    conditions = [add(one | about) for one in _conditions(case)]
+    if case.truth.treatment:
+        activity = [
+            {"detail": {"status": "not-started", "description": text}} for text in case.truth.treatment if text.strip()
+        ]
+        plan = {"resourceType": "CarePlan", "status": "active", "intent": "plan", "activity": activity}
+        add(plan | about | ({"addresses": conditions} if conditions else {}))
+    for picture in case.attachments:
+        content = {"url": picture.url} | ({"title": picture.title} if picture.title else {})
+        add({"resourceType": "Media", "status": "completed", "content": content} | about)
+    reports: dict[tuple[str, str], list[Resource]] = {}
+    for finding in case.record.findings:
+        reference = add(_observation(finding) | about)
+        if finding.item:
+            reports.setdefault((finding.examination, finding.date), []).append(reference)
+    for (examination, day), results in reports.items():
+        report: Resource = {"resourceType": "DiagnosticReport", "status": "final", "code": {"text": examination}}
+        add(report | about | _on(day) | {"result": results})
+    return {"resourceType": "Bundle", "type": "collection", "entry": entries}
 
 
-def _coding(concept: Any) -> Resource:
-    codings = _list(_in(concept, "coding"))
-    return codings[0] if codings and isinstance(codings[0], dict) else {}
+def _patient(case: Case) -> Resource:
+    presentation = case.presentation
+    spoken = {"language": {"coding": [{"system": "urn:ietf:bcp:47", "code": presentation.language}]}}
+    return {
+        "resourceType": "Patient",
+        "identifier": [{"system": CASE_ID, "value": case.id}],
+        "gender": presentation.sex or "unknown",
+        "communication": [spoken],
+    }
 
 
-def _in(value: Any, name: str) -> Any:
-    """Returns a field of an object, or of the first of several; None where there is none."""
-    value = value[0] if isinstance(value, list) and value else value
-    return value.get(name) if isinstance(value, dict) else None
+def _response(case: Case) -> Resource:
+    presentation, history = case.presentation, case.record.history
+    parts: dict[str, tuple[str, ...]] = {"complaint": (presentation.complaint,), "about": (presentation.about,)}
+    parts |= {
+        name: history.symptoms if name == "symptoms" else (getattr(history, name),)
+        for name in history.__struct_fields__
+    }
+    parts["vignette"] = (case.record.vignette,)
+    parts["companion"] = ("yes",) if presentation.companion else ()
+    parts["setting"] = (case.setting,) if case.setting != "ward" else ()
+    parts["source"], parts["department"] = (case.source,), (case.department,)
+    parts["statement"] = (case.persona.statement,) if case.persona is not None else ()
+    items = [
+        {"linkId": name, "text": name, "answer": answers}
+        for name, texts in parts.items()
+        if (answers := [{"valueString": text} for text in texts if text.strip()])
+    ]
+    return {"resourceType": "QuestionnaireResponse", "questionnaire": TOLD, "status": "completed", "item": items}
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _conditions(case: Case) -> Iterator[Resource]:
+    """Yields the diagnoses, the principal one first, which has the age, the severity and the reasons too."""
+    truth = case.truth
+    for order, diagnosis in enumerate(truth.diagnoses):
+        code: Resource = {"text": diagnosis.name}
+        if diagnosis.icd10:
+            code["coding"] = [{"system": ICD10, "code": diagnosis.icd10}]
+        status = {"coding": [{"system": f"{_CONDITION}-clinical", "code": "active"}]}
+        condition: Resource = {"resourceType": "Condition", "clinicalStatus": status, "code": code}
+        if order == 0:
+            if (age := case.presentation.age) is not None:
+                condition["onsetAge"] = {"value": age, "unit": "years", "system": _UCUM, "code": "a"}
+            if truth.severity:
+                condition["severity"] = {"coding": [{"system": SNOMED, "code": SEVERITIES[truth.severity]}]}
+            if notes := [{"text": text} for text in truth.rationale if text.strip()]:
+                condition["note"] = notes
+        yield condition
+
+
+def _observation(finding: Finding) -> Resource:
+    name = finding.item or finding.examination
+    code: Resource = {"text": name}
+    if finding.code is not None:
+        code["coding"] = [{"system": SYSTEMS[finding.code.system], "code": finding.code.code, "display": name}]
+    observation: Resource = {"resourceType": "Observation", "status": "final", "code": code} | _on(finding.date)
+    if isinstance(finding.value, str):
+        text = f"{finding.value} {finding.printed_unit}".strip()
+        absent = {"dataAbsentReason": {"coding": [{"system": _UNMEASURED, "code": "unknown"}], "text": "not stated"}}
+        observation |= {"valueString": text} if text else absent
+    else:
+        unit = {"unit": finding.printed_unit or finding.unit, "system": _UCUM, "code": finding.unit}
+        observation["valueQuantity"] = {"value": finding.value} | (unit if finding.unit else {})
+    if finding.reference:
+        observation["referenceRange"] = [{"text": finding.reference}]
+    return observation
+
+
+def _on(day: str) -> Resource:
+    return {"effectiveDateTime": day} if day else {}
+
+
+LAYOUTS = (Layout("fhir", frozenset({"resourceType"}), load, fhir_bundle),)

@@ -15,8 +15,8 @@ present = "hpi"
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +38,8 @@ from polyclinic.cases.loaders.fields import (
     split_points,
     split_value,
 )
+from polyclinic.cases.loaders.layout import Layout
+from polyclinic.cases.loaders.records import needed_at, place_of, value_at
 from polyclinic.cases.loaders.vignettes import record_of_text
 from polyclinic.cases.presentation import Presentation, Question, Setting
 from polyclinic.cases.record import Finding, History, Record
@@ -63,8 +65,7 @@ _SEXES = "write female or male, f or m, 女 or 男; leave it empty where nobody 
 class CaseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which field of a record is what in a case.
 
-    A dot goes into an object or those of a list, a `+` joins several fields, and of fields with `|` between them the
-    first is taken that says something.
+    Names of fields are read by `records.value_at`.
     """
 
     complaint: str = ""
@@ -126,25 +127,16 @@ def _loader(path: Path, _changed: int) -> Callable[[dict[str, Any], int], Case]:
     return lambda record, order: _load(record, order, fields)
 
 
-@lru_cache(maxsize=1)
-def _shipped() -> dict[str, CaseFields]:
-    return read_yaml(Path(__file__).with_name("layouts.yaml"), dict[str, CaseFields])
-
-
-def load_shipped(record: dict[str, Any], order: int, *, name: str) -> Case:
-    """Reads a record in a layout of `layouts.yaml`."""
-    return _load(record, order, _shipped()[name])
-
-
 def _load(record: dict[str, Any], order: int, fields: CaseFields) -> Case:
-    complaint = as_text(_required(record, fields.complaint, "complaint")) if fields.complaint else ""
-    vignette = " ".join(_texts(_required(record, fields.vignette, "vignette"))) if fields.vignette else ""
+    complaint = as_text(_needed(record, fields.complaint, "complaint")) if fields.complaint else ""
+    vignette = " ".join(_texts(_needed(record, fields.vignette, "vignette"))) if fields.vignette else ""
     for name in fields.needs:
-        _required(record, getattr(fields, name), name)
-    identifier = as_text(_value(record, fields.id)) or str(order)
-    told: dict[str, Any] = {part: as_text(_value(record, field)) for part, field in fields.history.items()}
+        _needed(record, getattr(fields, name), name)
+    identifier = as_text(value_at(record, fields.id)) or str(order)
+    told: dict[str, Any] = {part: as_text(value_at(record, field)) for part, field in fields.history.items()}
     if "symptoms" in told:
-        told["symptoms"] = _list(_value(record, fields.history["symptoms"]))
+        listed = literal(value_at(record, fields.history["symptoms"]))
+        told["symptoms"] = _texts(listed if isinstance(listed, list) else as_text(listed).replace("；", ";").split(";"))
     history = record_as(told, History)
     options, answers = _options(record, fields)
     diagnoses = _diagnoses(record, fields, options, answers)
@@ -152,9 +144,14 @@ def _load(record: dict[str, Any], order: int, fields: CaseFields) -> Case:
     of_text = record_of_text(vignette, diagnoses).presentation if vignette else Presentation(complaint=complaint)
     question = None
     if options:
-        stem = as_text(_value(record, fields.question)) or fields.stem.get(language, _STEM[language])
+        stem = as_text(value_at(record, fields.question)) or fields.stem.get(language, _STEM[language])
         question = Question(id=identifier, stem=stem, options=options, language=language, several=len(answers) > 1)
-    image, results = as_text(_value(record, fields.image)), literal(_value(record, fields.results))
+    findings = []
+    for name, field in fields.findings.items():
+        if text := as_text(value_at(record, field)):
+            (examination, _, item), (value, unit) = name.partition(","), split_value(text)
+            findings.append(Finding(examination=examination.strip(), item=item.strip(), value=value, unit=unit))
+    image, results = as_text(value_at(record, fields.image)), literal(value_at(record, fields.results))
     return Case(
         id=identifier,
         record=Record(
@@ -163,22 +160,22 @@ def _load(record: dict[str, Any], order: int, fields: CaseFields) -> Case:
                 language=language,
                 age=_understood(age_in_years, record, fields.age, "the age", _AGES) if fields.age else of_text.age,
                 sex=_understood(sex_of, record, fields.sex, "the sex", _SEXES) if fields.sex else of_text.sex,
-                about=as_text(_value(record, fields.about)),
+                about=as_text(value_at(record, fields.about)),
             ),
             history=history if history.sections() or not vignette else History(present=vignette),
-            findings=(*_findings(record, fields), *nested_findings(results, _EXAMINATION[language])),
+            findings=(*findings, *nested_findings(results, _EXAMINATION[language])),
             vignette=vignette,
         ),
         truth=Truth(
             diagnoses=diagnoses,
-            rationale=_points(_value(record, fields.rationale)),
-            treatment=_points(_value(record, fields.treatment)),
+            rationale=_points(value_at(record, fields.rationale)),
+            treatment=_points(value_at(record, fields.treatment)),
             answers=answers,
         ),
         setting=fields.setting,
         question=question,
         source=fields.source,
-        department=as_text(_value(record, fields.department)),
+        department=as_text(value_at(record, fields.department)),
         attachments=(Attachment(url=image),) if image else (),
     )
 
@@ -190,7 +187,7 @@ def _diagnoses(
     of_options = tuple(Diagnosis(options[key]) for key in answers)
     if not fields.diagnoses:
         return of_options
-    value = _required(record, fields.diagnoses, "diagnosis")
+    value = _needed(record, fields.diagnoses, "diagnosis")
     named = tuple(map(Diagnosis, _texts(value))) if isinstance(value, list) else ()
     if not named and options and set(read_keys(value, options)) == set(answers):
         return of_options
@@ -201,7 +198,7 @@ def _understood(
     read: Callable[[str], T | None], record: dict[str, Any], field: str, what: str, allowed: str
 ) -> T | None:
     """Returns what a cell says, None of one that says nothing; what is not understood is a `BadInput`, and not lost."""
-    text = as_text(_value(record, field))
+    text = as_text(value_at(record, field))
     found = read(text)
     if found is None and not is_unsaid(text):
         raise BadInput(f"{what} is {text!r}, which is not understood; {allowed}", field=f"$.{field}")
@@ -210,16 +207,16 @@ def _understood(
 
 def _options(record: dict[str, Any], fields: CaseFields) -> tuple[dict[str, str], tuple[str, ...]]:
     """Returns the options of a question and the keys of the right ones; nothing where the record has none."""
-    value = _value(record, fields.options)
+    value = value_at(record, fields.options)
     if not fields.options or (not as_text(value) and "options" not in fields.needs and fields.diagnoses):
         return {}, ()
     if "+" in fields.options:
-        value = [_value(record, part) for part in fields.options.split("+")]
-    options = read_options(_parted(literal(value)), _place(fields.options))
-    given = literal(_value(record, fields.answer))
+        value = [value_at(record, part) for part in fields.options.split("+")]
+    options = read_options(_parted(literal(value)), place_of(fields.options))
+    given = literal(value_at(record, fields.answer))
     if isinstance(given, list) and len(given) == len(options) and {*map(str, given)} <= _MARKED:
         given = [key for key, mark in zip(options, given, strict=True) if str(mark) in _RIGHT]
-    return options, right_options(options, (given,), _place(fields.answer))
+    return options, right_options(options, (given,), place_of(fields.answer))
 
 
 def _parted(value: Any) -> Any:
@@ -233,54 +230,21 @@ def _parted(value: Any) -> Any:
         return [part.strip() for part in split_outside(value, marks) if part.strip()]
 
 
-def _findings(record: dict[str, Any], fields: CaseFields) -> Iterator[Finding]:
-    for name, field in fields.findings.items():
-        if text := as_text(_value(record, field)):
-            examination, _, item = name.partition(",")
-            value, unit = split_value(text)
-            yield Finding(examination=examination.strip(), item=item.strip(), value=value, unit=unit)
-
-
-def _list(value: Any) -> list[str]:
-    value = literal(value)
-    if isinstance(value, list):
-        return _texts(value)
-    return [part.strip() for part in as_text(value).replace("；", ";").split(";") if part.strip()]
-
-
 def _texts(value: Any) -> list[str]:
     return [text for text in map(as_text, value if isinstance(value, list) else [value]) if text]
-
-
-def _place(field: str) -> str:
-    return f"$.{field.split('|', maxsplit=1)[0]}"
 
 
 def _points(value: Any) -> tuple[str, ...]:
     return tuple(map(as_text, value)) if isinstance(value, list) else split_points(as_text(value))
 
 
-def _required(record: dict[str, Any], field: str, what: str) -> Any:
-    value = _value(record, field)
-    if not as_text(value):
-        there = ", ".join(map(repr, list(record)[:8])) or "none"
-        raise BadInput(f"a case needs its {what}; the fields that came are {there}", field=_place(field))
-    return value
+def _needed(record: dict[str, Any], field: str, what: str) -> Any:
+    return needed_at(record, field, f"a case needs its {what}")
 
 
-def _value(record: dict[str, Any], field: str) -> Any:
-    if not field:
-        return None
-    if field not in record and "|" in field:
-        values = (_value(record, part.strip()) for part in field.split("|"))
-        return next((value for value in values if as_text(value)), None)
-    if field not in record and "+" in field:
-        return " ".join(text for text in (as_text(_value(record, part.strip())) for part in field.split("+")) if text)
-    found: Any = record
-    for name in [field] if field in record else field.split("."):
-        found = literal(found)
-        if isinstance(found, list):
-            found = [one.get(name) if isinstance(one, dict) else None for one in found]
-        else:
-            found = found.get(name) if isinstance(found, dict) else None
-    return found
+class _PublishedFields(CaseFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    signs: frozenset[str]
+
+
+_PUBLISHED = read_yaml(Path(__file__).with_name("layouts.yaml"), dict[str, _PublishedFields])
+LAYOUTS = tuple(Layout(name, fields.signs, partial(_load, fields=fields)) for name, fields in _PUBLISHED.items())

@@ -120,32 +120,38 @@ def _folder(path: Path) -> Iterator[Element]:
             yield msgspec.structs.replace(element, order=order)
 
 
-def _rows(path: Path) -> Iterator[Element]:
-    """Yields the rows of a table whose first row has the names of the columns, each as a JSON object of texts."""
+def read_rows(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yields the rows of a table that are not blank, with the lines in which they begin."""
     csv.field_size_limit(MAX_RECORD_BYTES)
+    before = 0
     try:
         with io.TextIOWrapper(opened(path), encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter=_DELIMITERS[path.suffix.lower()])
-            names, before = next(rows, []), rows.line_num
-            if len({*names}) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise BadInput(f"the column {twice!r} stands twice; each once", path=path, line=1)
-            order = 0
+            rows = csv.reader(file, delimiter=_DELIMITERS.get(path.suffix.lower(), ","), strict=strict)
             for cells in rows:
                 number, before = before + 1, rows.line_num
-                if not any(cell.strip() for cell in cells):
-                    continue
-                order += 1
-                other = len(cells) != len(names)
-                broken = f"{len(cells)} cells came; the first row names {len(names)} columns" if other else ""
-                text = msgspec.json.encode(dict(zip(names, cells, strict=False))).decode()
-                yield Element(path=path, number=number, order=order, text=text, broken=broken)
+                if any(cell.strip() for cell in cells):
+                    yield number, cells
     except UnicodeDecodeError:
         raise BadInput("not UTF-8; save it as UTF-8", path=path) from None
     except csv.Error as error:
-        raise BadInput(f"no table ({error})", path=path) from None
+        raise BadInput(f"no table ({error})", path=path, line=before + 1 if strict else None) from None
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+
+
+def _rows(path: Path) -> Iterator[Element]:
+    """Yields the rows of a table whose first row has the names of the columns, each as a JSON object of texts."""
+    rows = read_rows(path)
+    _, names = next(rows, (0, []))
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadInput(f"the column {twice!r} stands twice; each once", path=path, line=1)
+    order = 0
+    for order, (number, cells) in enumerate(rows, start=1):
+        other = len(cells) != len(names)
+        broken = f"{len(cells)} cells came; the first row names {len(names)} columns" if other else ""
+        text = msgspec.json.encode(dict(zip(names, cells, strict=False))).decode()
+        yield Element(path=path, number=number, order=order, text=text, broken=broken)
     if not order:
         raise BadInput("the table has no rows; at least one is needed below the names of the columns", path=path)
 

@@ -25,6 +25,7 @@ from polyclinic.cases.loaders.fields import (
     sex_of,
     split_diagnoses,
 )
+from polyclinic.cases.loaders.layout import Layout
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
@@ -144,3 +145,7 @@ def _physical(text: str) -> Iterator[Finding]:
     for part, behind in parts:
         if value := behind.strip():
             yield Finding(examination="physical examination", item=part[1], value=value)
+
+
+_SIGNS = ("Chief-Complaints", "Chief-Complaint", "Chief_Complaints", "Chief Complaints", "Present-Illness")
+LAYOUTS = (Layout("tor", frozenset(_SIGNS), load, keys_once=True),)

@@ -53,7 +53,7 @@ from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
-from polyclinic.questions.layouts import Topic, as_questions, of_topic, parse_fields, read_exam
+from polyclinic.questions.layouts import Topic, of_topic, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.run.options import (
     FILE,
@@ -266,7 +266,7 @@ def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[E
         raise UserError("exam.answer-base says how the answer of --fields counts; give --fields too")
     if str(file.questions) == SHIPPED:
         kind: ExampleKind = "decision" if file.exam == "pubmedqa" else "choice"
-        return as_questions(shipped_examples("en", kind))[:limit]
+        return [ExamQuestion(question=one.question, key=one.key) for one in shipped_examples("en", kind)][:limit]
     if not file.questions.exists() and (near := meant(str(file.questions), [SHIPPED])):
         raise BadInput(f"no such file{near}", path=file.questions)
     questions = read_exam(

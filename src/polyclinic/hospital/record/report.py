@@ -105,13 +105,12 @@ class _Page:
 
 
 def _arrivals(page: _Page, days: Sequence[Figures]) -> None:
-    rows = _weeks(days) if len(days) > _MANY_DAYS else [[day] for day in days]
+    rows, x, _ = _by_time(days)
 
     def mean(name: str) -> list[float]:
         return [sum(day[name] for day in row) / len(row) for row in rows]
 
     with page.picture("Visits over time", "Bars: by the day on which they ended; dots: arrivals.") as axes:
-        x = [row[0]["day"] + (len(row) - 1) / 2 for row in rows]
         bars = partial(axes.bar, x, width=[0.8 * len(row) for row in rows])
         _stack(bars, "bottom", [
             ("treated", BLUE, "", mean("seen")),
@@ -142,10 +141,8 @@ def _census(page: _Page, hours: Sequence[Figures]) -> None:
 
 def _waits(page: _Page, waits: Mapping[str, Figures]) -> None:
     names = sorted(waits, key=lambda name: waits[name]["median"])
-    says, rows = (
-        "For the first talk with a doctor; in brackets: calls.",
-        [f"{name} ({waits[name]['n']})" for name in names],
-    )
+    rows = [f"{name} ({waits[name]['n']})" for name in names]
+    says = "For the first talk with a doctor; in brackets: calls."
     with page.picture("Waiting times by department", says, rows=rows) as axes:
         medians, p90 = ([waits[name][part] / 60 for name in names] for part in ("median", "p90"))
         y = range(len(names))
@@ -164,10 +161,11 @@ def _diagnoses(page: _Page, shares: Mapping[str, Figures], days: Sequence[Figure
         middle = [share["percent"] for share in there]
         axes.errorbar(middle, range(len(names)), xerr=_errors(there), fmt="o", color=BLUE, capsize=3)
         axes.set(xlabel="% right, with 95 % interval", xlim=(-2, 102))
-    over_time, each = by_time(days)
-    known = [(day, share) for day, share in over_time if share["percent"] is not None]
+    weeks, times, each = _by_time(days)
+    pooled = [proportion(*(sum(day["diagnosis"][part] for day in week) for part in ("right", "n"))) for week in weeks]
+    known = [(time, share) for time, share in zip(times, pooled, strict=True) if share["percent"] is not None]
     with page.picture("Right diagnoses over time", "With 95 % intervals.") as axes:
-        x, there = [day for day, _ in known], [share for _, share in known]
+        x, there = [time for time, _ in known], [share for _, share in known]
         middle = [share["percent"] for share in there]
         axes.errorbar(x, middle, yerr=_errors(there), fmt="o-", color=BLUE, ecolor=SKY, capsize=2, linewidth=1)
         axes.set(xlabel="day", ylabel=f"% right, {each}", ylim=(-3, 103))
@@ -222,17 +220,12 @@ def _triage(page: _Page, acuity: Mapping[str, Mapping[str, int]]) -> None:
         axes.grid(axis="y", visible=False)
 
 
-def by_time(days: Sequence[Figures]) -> tuple[list[tuple[float, Figures]], str]:
-    """Returns right diagnoses over time, by day, or by week where there are many days; and which it is."""
-    if len(days) <= _MANY_DAYS:
-        return [(float(day["day"]), day["diagnosis"]) for day in days], "each day"
-    weeks = _weeks(days)
-    pooled = [proportion(*(sum(day["diagnosis"][part] for day in week) for part in ("right", "n"))) for week in weeks]
-    return [(week[0]["day"] + (len(week) - 1) / 2, s) for week, s in zip(weeks, pooled, strict=True)], "each week"
-
-
-def _weeks(days: Sequence[Figures]) -> list[Sequence[Figures]]:
-    return [days[start : start + 7] for start in range(0, len(days), 7)]
+def _by_time(days: Sequence[Figures]) -> tuple[list[Sequence[Figures]], list[float], str]:
+    """Returns the days one by one, or week by week if there are many; their times, and which it is."""
+    length = 7 if len(days) > _MANY_DAYS else 1
+    parts = [days[start : start + length] for start in range(0, len(days), length)]
+    times = [part[0]["day"] + (len(part) - 1) / 2 for part in parts]
+    return parts, times, "each day" if length == 1 else "each week"
 
 
 def _errors(shares: Sequence[Figures]) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""Prompts of doctors who confer, ours and AI Hospital's (intern, patient, colleagues, chair), and of reports."""
+"""Prompts of doctors who confer, ours and AI Hospital's (colleagues, chair), and of reports."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.cases.record import read_out
-from polyclinic.cases.report import Diagnosis, Probability, Report
+from polyclinic.cases.report import Probability, Report
 from polyclinic.events import Disputed, Established, Event, Examined, Reported, Revised, Role, Said, Shared
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message
+from polyclinic.players.language_model.speaking import prompts_for
 from polyclinic.players.player import Purpose
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Director
-from polyclinic.prompts import Prompts, read_prompts
+from polyclinic.prompts import Prompts
 
-_REPORTS = Path(__file__).with_name("reports.md")
+PROMPTS = Path(__file__).with_suffix(".md")
+
+_WHO: dict[Language, dict[Role, str]] = {
+    "en": {Role.PATIENT: "patient", Role.EXAMINER: "examiner"},
+    "zh": {Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
+}
 
 
 class WrittenDiagnosis(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -42,39 +47,19 @@ class WrittenReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 def asked_for_report(language: Language, *, of: str = "") -> str:
     """Returns how a report is asked for: "visit" or "record", what it is written from; "" only says the form."""
-    prompts = read_prompts(_REPORTS)[language]
+    prompts = prompts_for("reports", language)
     return "\n\n".join([*([prompts(of)] if of else []), prompts("form")])
 
 
 def as_written(report: Report) -> str:
     """Returns a report in the form in which a model is asked for one."""
-
-    def written(diagnoses: tuple[Diagnosis, ...]) -> tuple[WrittenDiagnosis, ...]:
-        return tuple(WrittenDiagnosis(d.name, d.icd10, d.probability) for d in diagnoses)
-
-    form = WrittenReport(
-        symptoms=report.symptoms,
-        examinations=report.examinations,
-        rationale=report.rationale,
-        diagnoses=written(report.diagnoses),
-        differential=written(report.differential),
-        treatment=report.treatment,
-    )
-    return msgspec.json.encode(form).decode()
-
-
-PROMPTS = Path(__file__).with_suffix(".md")
-
-_WHO: dict[Language, dict[Role, str]] = {
-    "en": {Role.PATIENT: "patient", Role.EXAMINER: "examiner"},
-    "zh": {Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
-}
+    return msgspec.json.encode(msgspec.convert(report, WrittenReport, from_attributes=True)).decode()
 
 
 def discussion_messages(doctor: Doctor, asked_to_report: str) -> list[Message]:
     """Returns what a doctor is told of the discussion, after its consultation and how it was asked for its report."""
     language = doctor.presentation.language
-    prompts = read_prompts(PROMPTS)[language]
+    prompts = prompts_for("discussion", language)
     messages: list[Message] = []
     for event in doctor.seen:
         if isinstance(event, Reported):
@@ -95,20 +80,17 @@ def discussion_messages(doctor: Doctor, asked_to_report: str) -> list[Message]:
 def director_messages(purpose: Purpose, director: Director, presentation: str) -> list[Message]:
     """Returns what a director is told: the case, the discussion so far, then what is wanted."""
     language = director.presentation.language
-    prompts = read_prompts(PROMPTS)[language]
+    prompts = prompts_for("discussion", language)
     doctors = len(director.shared())
     known = [prompts("known before", presentation=presentation)] if presentation.strip() else []
-    messages: list[Message] = [("system", "\n\n".join([prompts("director", doctors=doctors), *known]))]
-    for event in director.seen:
-        messages.append(("user", _told(event, prompts, language)))
+    told = (_told(event, prompts, language) for event in director.seen)
     asked_again = any(isinstance(event, Said) for event in director.seen)
-    merge = "director_merge" if director.may_ask and not asked_again else "director_merge_final"
-    wanted = {Purpose.MERGE: merge, Purpose.DISPUTE: "director_dispute", Purpose.CONCLUDE: "director_conclude"}
-    asked = prompts(wanted[purpose])
-    return [
-        *messages,
-        ("user", asked if purpose is not Purpose.CONCLUDE else f"{asked}\n\n{asked_for_report(language)}"),
-    ]
+    final = purpose is Purpose.MERGE and (asked_again or not director.may_ask)
+    wanted = prompts(f"director_{purpose}{'_final' if final else ''}")
+    if purpose is Purpose.CONCLUDE:
+        wanted += f"\n\n{asked_for_report(language)}"
+    instructions = "\n\n".join([prompts("director", doctors=doctors), *known])
+    return [("system", instructions), *(("user", text) for text in told), ("user", wanted)]
 
 
 def _told(event: Event, prompts: Prompts, language: Language) -> str:
@@ -126,16 +108,19 @@ def _told(event: Event, prompts: Prompts, language: Language) -> str:
             if isinstance(event, Shared):
                 return prompts("shared", doctor=event.doctor, **blanks)
             return prompts("facts", **blanks)
-        case Revised():
-            report = event.report
-            blanks = {
-                "diagnoses": _diagnoses(report),
-                "rationale": _lines(report.rationale),
-                "treatment": _lines(report.treatment),
-            }
-            if event.round == 0:
-                return prompts("report_before", doctor=event.doctor, **blanks)
-            return prompts("report", doctor=event.doctor, round=event.round, **blanks)
+        case Revised(report=report):
+            diagnoses = (
+                d.name
+                + (f" ({d.icd10})" if d.icd10 else "")
+                + (f", {100 * d.probability:.0f} %" if d.probability is not None else "")
+                for d in report.diagnoses
+            )
+            blanks = _report(report, diagnoses) | {"doctor": str(event.doctor)}
+            return (
+                prompts("report_before", **blanks)
+                if event.round == 0
+                else prompts("report", round=event.round, **blanks)
+            )
         case Disputed():
             return prompts("disputed", points=_lines(event.points)) if event.points else prompts("undisputed")
         case Said() if event.who is Role.DIRECTOR:
@@ -148,37 +133,17 @@ def _told(event: Event, prompts: Prompts, language: Language) -> str:
             raise TypeError(f"no part of a discussion that is told: {type(event).__name__}")
 
 
-def _diagnoses(report: Report) -> str:
-    return _lines(
-        d.name
-        + (f" ({d.icd10})" if d.icd10 else "")
-        + (f", {100 * d.probability:.0f} %" if d.probability is not None else "")
-        for d in report.diagnoses
-    )
+def _report(report: Report, diagnoses: Iterable[str]) -> dict[str, str]:
+    """Returns the blanks of a report."""
+    return {
+        "diagnoses": _lines(diagnoses),
+        "rationale": _lines(report.rationale),
+        "treatment": _lines(report.treatment),
+    }
 
 
 def _lines(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items) or "-"
-
-
-_AI_HOSPITAL = Path(__file__).with_name("ai_hospital.md")
-
-
-def intern_text(doctor: Doctor, record: str) -> str:
-    """Returns what an intern is told before all else (Table 12); with a record, that it reads it in one step (§5.2)."""
-    prompts = _prompts(doctor)
-    return prompts("intern_record", record=record) if doctor.record is not None else prompts("intern")
-
-
-def patient_text(patient: Patient, *, presentation: str, history: str, persona: str) -> str:
-    """Returns what a patient is told before all else (Table 9)."""
-    return _prompts(patient)("patient", presentation=presentation, history=history, persona=persona)
-
-
-def told_to_retell(patient: Patient) -> list[Message]:
-    """Returns that the patient is to tell the doctor what the examiner said, where that is what happened last."""
-    last = patient.seen[-1] if patient.seen else None
-    return [("user", _prompts(patient)("patient_retells"))] if isinstance(last, Examined) else []
 
 
 def colleague_messages(doctor: Doctor) -> list[Message]:
@@ -186,15 +151,16 @@ def colleague_messages(doctor: Doctor) -> list[Message]:
 
     Its own consultation is not told again: what counts of it stands among the facts.
     """
-    prompts, language = _prompts(doctor), doctor.presentation.language
+    language = doctor.presentation.language
+    prompts = prompts_for("ai_hospital", language)
     latest = {event.doctor: event.report for event in doctor.seen if isinstance(event, Revised)}
     own = next(event.report for event in doctor.seen if isinstance(event, Reported))
     facts = next(event for event in reversed(doctor.seen) if isinstance(event, Established))
     told = prompts(
         "colleague",
         doctor=_letter(doctor.number),
-        report=_report(latest.get(doctor.number, own), prompts),
-        **_facts(facts, doctor),
+        report=_unsigned(latest.get(doctor.number, own), prompts),
+        **_facts(facts, language),
     )
     form = asked_for_report(language)
     if not latest:
@@ -212,38 +178,30 @@ def colleague_messages(doctor: Doctor) -> list[Message]:
 
 def chair_messages(purpose: Purpose, director: Director) -> list[Message]:
     """Returns what a director is told who names what is in dispute, or concludes (Table 16): facts and last reports."""
-    prompts, standing, facts = _prompts(director), director.standing(), director.established()
+    language, standing, facts = director.presentation.language, director.standing(), director.established()
     assert facts is not None  # noqa: S101
-    told = prompts("chair", doctors=len(standing), **_facts(facts, director))
+    prompts = prompts_for("ai_hospital", language)
+    told = prompts("chair", doctors=len(standing), **_facts(facts, language))
     reports = [_lettered_report(event.doctor, event.report, prompts) for event in standing]
     if purpose is Purpose.CONCLUDE:
-        wanted = f"{prompts('chair_concludes')}\n\n{asked_for_report(director.presentation.language)}"
+        wanted = f"{prompts('chair_concludes')}\n\n{asked_for_report(language)}"
     else:
         wanted = prompts("chair_disputes")
     return [("system", told), ("user", "\n\n".join([*reports, wanted]))]
 
 
-def _prompts(role: Doctor | Patient | Director) -> Prompts:
-    return read_prompts(_AI_HOSPITAL)[role.presentation.language]
-
-
-def _facts(facts: Established, role: Doctor | Director) -> dict[str, str]:
-    results = read_out(facts.findings, role.presentation.language)
+def _facts(facts: Established, language: Language) -> dict[str, str]:
+    results = read_out(facts.findings, language)
     examinations = [*results, *(item for item in facts.examinations if item not in results)]
     return {"symptoms": _lines(facts.symptoms), "examinations": _lines(examinations)}
 
 
 def _lettered_report(number: int, report: Report, prompts: Prompts) -> str:
-    return prompts("reports", doctor=_letter(number), report=_report(report, prompts))
+    return prompts("reports", doctor=_letter(number), report=_unsigned(report, prompts))
 
 
-def _report(report: Report, prompts: Prompts) -> str:
-    return prompts(
-        "report",
-        diagnoses=_lines(diagnosis.name for diagnosis in report.diagnoses),
-        rationale=_lines(report.rationale),
-        treatment=_lines(report.treatment),
-    )
+def _unsigned(report: Report, prompts: Prompts) -> str:
+    return prompts("report", **_report(report, (diagnosis.name for diagnosis in report.diagnoses)))
 
 
 def _letter(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The language-model mind: one for every role, whatever door the model stands behind.
+"""The language-model mind: one for every role and every provider.
 
 What a role is told depends on what the role knows, and on nothing else: the prompts of a doctor are made from
 `Doctor`, which holds no truth; those of a patient from `Patient`, which has been told what not to say.
@@ -15,7 +15,7 @@ import msgspec
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
-from polyclinic.events import Role, Said, State
+from polyclinic.events import Examined, Role, Said, State
 from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.entries import Experience
 from polyclinic.memory.remembering import Situation, helpful, remembered_text, situation_text
@@ -27,18 +27,8 @@ from polyclinic.players.language_model.discussion import (
     colleague_messages,
     director_messages,
     discussion_messages,
-    intern_text,
-    patient_text,
-    told_to_retell,
 )
-from polyclinic.players.language_model.speaking import (
-    ONLINE,
-    choose_text,
-    dialogue,
-    online_messages,
-    said_in_form,
-    turn_form,
-)
+from polyclinic.players.language_model.speaking import dialogue, prompts_for, said_in_form, turn_form
 from polyclinic.players.language_model.staff import (
     form,
     free_text,
@@ -64,6 +54,31 @@ PROMPTS = Path(__file__).with_suffix(".md")
 Asked = Doctor | Patient | Examiner | Director | Nurse | Pharmacist
 
 
+class PickedLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The lines of the examiner's list that a request asks for; none where it is vague."""
+
+    numbers: tuple[int, ...]
+
+
+class NamedDisputes(msgspec.Struct, frozen=True, kw_only=True):
+    """Points of dispute, after what the reports have in common and where they differ."""
+
+    # A model that answers without a schema may leave it out.
+    analysis: str = ""
+    points: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_POINTS)]
+
+
+_SPOKEN = (Purpose.SPEAK, Purpose.OPEN, Purpose.REPLY)
+_FORMS: dict[Purpose, Any] = {
+    Purpose.READ_REQUEST: PickedLines,
+    Purpose.REPORT: WrittenReport,
+    Purpose.REVISE: WrittenReport,
+    Purpose.CONCLUDE: WrittenReport,
+    Purpose.DISPUTE: NamedDisputes,
+}
+"""What a model answers in another form than other minds."""
+
+
 class ModelMind:
     """A mind for every role that asks a language model."""
 
@@ -85,22 +100,23 @@ class ModelMind:
             told = f"{messages[first][1]}\n\n{prompts('doctor_pictures')}"
             parts: tuple[Part, ...] = (Text(told), *(Image(url=picture.url) for picture in role.pictures))
             messages[first] = ("user", parts)
-        named = ask.among or ask.purpose is Purpose.NEXT_STEP
-        wanted: Any = form(ask.purpose, ask.among) if named else _FORMS.get(ask.purpose, ask.answer)
-        speaks = ask.purpose in (Purpose.SPEAK, Purpose.OPEN, Purpose.REPLY)
-        if speaks and isinstance(role, Doctor | Patient):
-            wanted = turn_form(role)
         if ask.question is not None:
-            wanted = tuple(ask.question.options)
+            wanted: Any = tuple(ask.question.options)
+        elif isinstance(role, Doctor | Patient) and ask.purpose in _SPOKEN:
+            wanted = turn_form(role)
+        elif ask.among or ask.purpose is Purpose.NEXT_STEP:
+            wanted = form(ask.purpose, ask.among)
+        else:
+            wanted = _FORMS.get(ask.purpose, ask.answer)
         reply = await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=ask.purpose)
         if ask.question is not None:
             return Choice(reply.value)
         if ask.purpose is Purpose.TRIAGE:
             return sent(reply.value)
-        if speaks:
-            return said_in_form(reply.value)
         if isinstance(reply.value, NamedDisputes):
             return Disputes(reply.value.points)
+        if ask.purpose in _SPOKEN:
+            return said_in_form(reply.value)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
 
     async def helpful(self, experience: Sequence[Experience], situation: Situation) -> Sequence[Experience]:
@@ -132,85 +148,68 @@ def messages_for(ask: Ask[Any], role: Asked, prompts: Prompts) -> list[Message]:
             return pharmacist_messages(role, describe(role.presentation))
 
 
-class PickedLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The lines of the examiner's list that a request asks for; none where it is vague."""
-
-    numbers: tuple[int, ...]
-
-
-class NamedDisputes(msgspec.Struct, frozen=True, kw_only=True):
-    """Points of dispute, after what the reports have in common and where they differ."""
-
-    # Whoever answers without a schema may leave it out.
-    analysis: str = ""
-    points: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_POINTS)]
-
-
-_FORMS: dict[Purpose, Any] = {
-    Purpose.READ_REQUEST: PickedLines,
-    Purpose.REPORT: WrittenReport,
-    Purpose.REVISE: WrittenReport,
-    Purpose.CONCLUDE: WrittenReport,
-    Purpose.DISPUTE: NamedDisputes,
-}
-"""What a model answers in another form than other minds."""
-
-
 def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:
     """Returns what a doctor is told: the case, then the dialogue so far, then what is wanted."""
-    presentation = describe(doctor.presentation)
     if doctor.ai_hospital and ask.purpose is Purpose.REVISE:
         return colleague_messages(doctor)
-    if doctor.record is not None:
-        record = "\n".join(known_lines(doctor.record.history, doctor.record.findings, doctor.presentation.language))
-        told_record = prompts("doctor_record", presentation=presentation, record=record)
-        if doctor.ai_hospital:
-            told_record = intern_text(doctor, f"- {presentation}\n{record}")
-        messages: list[Message] = [("system", told_record)]
-    elif doctor.ai_hospital:
-        messages = [("system", intern_text(doctor, "")), ("user", prompts("doctor_first"))]
-    elif doctor.setting == "online":
-        messages = online_messages(doctor, presentation)
-    else:
-        instructions = prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)
-        if doctor.max_examinations is not None:
-            most = doctor.max_examinations
-            limit = prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination")
-            instructions += f"\n\n{limit}"
-        of_hospital = free_text(doctor), record_text(doctor.past, doctor.presentation.language)
-        thought = read_prompts(ONLINE)[doctor.presentation.language]("thought") if doctor.thinks else ""
-        instructions = "\n\n".join(filter(None, (post_text(doctor), instructions, thought, *of_hospital)))
-        messages = [("system", instructions), ("user", prompts("doctor_first"))]
+    language, messages = doctor.presentation.language, _case(doctor, prompts)
     # What the patient says to the examiner comes back as results.
-    told = (e for e in doctor.seen if not (isinstance(e, Said) and e.to is Role.EXAMINER and e.who is not Role.DOCTOR))
-    messages += dialogue(told, doctor)
+    heard = (e for e in doctor.seen if not (isinstance(e, Said) and e.to is Role.EXAMINER and e.who is not Role.DOCTOR))
+    messages += dialogue(heard, doctor)
     if ask.purpose is Purpose.REVISE:
         return [*messages, *discussion_messages(doctor, _report_wanted(doctor))]
     if doctor.references:
         # As late as can be: what stands before it stays the same from turn to turn.
-        messages.append(("user", show_references(doctor.references, doctor.presentation.language)))
+        messages.append(("user", show_references(doctor.references, language)))
     for recalled in doctor.came_to_mind if ask.purpose in DECIDES else ():
-        messages += [("user", text)] if (text := remembered_text(recalled, doctor.presentation.language)) else []
+        messages += [("user", text)] if (text := remembered_text(recalled, language)) else []
     if doctor.dialogue_alone and ask.purpose is Purpose.SPEAK:
         return messages
     return [*messages, ("user", _last(ask, doctor, prompts))]
+
+
+def _case(doctor: Doctor, prompts: Prompts) -> list[Message]:
+    """Returns what a doctor is told before the dialogue."""
+    language, presentation = doctor.presentation.language, describe(doctor.presentation)
+    interns, online = prompts_for("ai_hospital", language), prompts_for("online", language)
+    if doctor.record is not None:
+        record = "\n".join(known_lines(doctor.record.history, doctor.record.findings, language))
+        if doctor.ai_hospital:
+            return [("system", interns("intern_record", record=f"- {presentation}\n{record}"))]
+        return [("system", prompts("doctor_record", presentation=presentation, record=record))]
+    if doctor.ai_hospital:
+        return [("system", interns("intern")), ("user", prompts("doctor_first"))]
+    thought = [online("thought")] if doctor.thinks else []
+    if doctor.setting == "online":
+        if doctor.dialogue_alone:
+            told = online("doctor paper", rounds=doctor.max_turns + 1)
+        else:
+            told = online("doctor", max_turns=doctor.max_turns, presentation=presentation)
+        parts = [told, online("answer concludes" if doctor.concludes else "answer"), *thought]
+        return [("system", "\n\n".join(parts)), ("user", online("first"))]
+    parts = [post_text(doctor), prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)]
+    if (most := doctor.max_examinations) is not None:
+        parts.append(prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination"))
+    parts += [*thought, free_text(doctor), record_text(doctor.past, language)]
+    return [("system", "\n\n".join(filter(None, parts))), ("user", prompts("doctor_first"))]
 
 
 def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
     """Returns what is wanted of a doctor now."""
     if ask.purpose is Purpose.NEXT_STEP:
         return next_step_text(ask, doctor)
-    if ask.question is not None and ask.purpose is Purpose.PLAN:
-        options = "\n".join(f"{key}: {text}" for key, text in ask.question.options.items())
-        return prompts("doctor_plan", disease=ask.question.stem, options=options)
-    if ask.question is not None and (doctor.dialogue_alone or doctor.record is not None):
-        return choose_text(ask, doctor)
-    if ask.question is not None:
-        options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
-        return prompts("doctor_choose", question=ask.question.stem, options=options)
     if ask.purpose is Purpose.REPORT:
         return _report_wanted(doctor)
-    return prompts("doctor_turns_left", left=doctor.turns_left())
+    if ask.question is None:
+        return prompts("doctor_turns_left", left=doctor.turns_left())
+    stem, options = ask.question.stem, ask.question.options.items()
+    if ask.purpose is Purpose.PLAN:
+        return prompts("doctor_plan", disease=stem, options="\n".join(f"{key}: {text}" for key, text in options))
+    blanks = {"question": stem, "options": "\n".join(f"{key}. {text}" for key, text in options)}
+    online = prompts_for("online", doctor.presentation.language)
+    if doctor.record is not None:  # AIE's MCQE
+        return online("choose record", **blanks)
+    return online("choose paper", **blanks) if doctor.dialogue_alone else prompts("doctor_choose", **blanks)
 
 
 def _report_wanted(doctor: Doctor) -> str:
@@ -228,11 +227,12 @@ def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[
         "history": "\n".join((*known, *remembered_lines(patient.remembered, language))),
         "persona": _persona(patient, prompts),
     }
-    if patient.ai_hospital:
-        messages: list[Message] = [("system", patient_text(patient, **blanks)), ("user", prompts("patient_open"))]
-        return [*messages, *dialogue(patient.seen, patient), *told_to_retell(patient)]
-    told = prompts(f"patient_{patient.setting}", **blanks)
-    return [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, patient)]
+    theirs = prompts_for("ai_hospital", language)
+    told = theirs("patient", **blanks) if patient.ai_hospital else prompts(f"patient_{patient.setting}", **blanks)
+    messages = [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, patient)]
+    if patient.ai_hospital and patient.seen and isinstance(patient.seen[-1], Examined):
+        messages.append(("user", theirs("patient_retells")))
+    return messages
 
 
 def _persona(patient: Patient, prompts: Prompts) -> str:

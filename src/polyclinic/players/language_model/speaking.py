@@ -19,15 +19,17 @@ from rapidfuzz import fuzz
 from polyclinic.events import Event, Examined, Role, Said
 from polyclinic.language.language import MARKS, Language
 from polyclinic.models.model import Message
-from polyclinic.players.player import Ask, Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
-from polyclinic.prompts import read_prompts
+from polyclinic.prompts import Prompts, read_prompts
 from polyclinic.yaml_files import read_yaml
 
-ONLINE = Path(__file__).with_name("online.md")
-
 _Form = type[msgspec.Struct]
+
+
+def prompts_for(what: str, language: Language) -> Prompts:
+    """Returns the prompts of a file of this folder."""
+    return read_prompts(Path(__file__).with_name(f"{what}.md"))[language]
 
 
 @functools.cache
@@ -51,28 +53,6 @@ def said_in_form(value: object) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(value)
     built.pop("thought", None)
     return built
-
-
-def online_messages(doctor: Doctor, presentation: str) -> list[Message]:
-    """Returns what a doctor of an online visit is told before the dialogue."""
-    prompts = read_prompts(ONLINE)[doctor.presentation.language]
-    if doctor.dialogue_alone:
-        told = prompts("doctor paper", rounds=doctor.max_turns + 1)
-    else:
-        told = prompts("doctor", max_turns=doctor.max_turns, presentation=presentation)
-    answer = prompts("answer concludes" if doctor.concludes else "answer")
-    parts = [told, answer, *([prompts("thought")] if doctor.thinks else [])]
-    return [("system", "\n\n".join(parts)), ("user", prompts("first"))]
-
-
-def choose_text(ask: Ask[Any], doctor: Doctor) -> str:
-    """Returns how AIE's diagnosis is asked for: from the conversation (aie-saps §4.3), or the whole record (MCQE)."""
-    prompts = read_prompts(ONLINE)[doctor.presentation.language]
-    assert ask.question is not None and ask.purpose is Purpose.CHOOSE  # noqa: S101
-    options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
-    return prompts(
-        "choose paper" if doctor.record is None else "choose record", question=ask.question.stem, options=options
-    )
 
 
 def dialogue(seen: Iterable[Event], role: Doctor | Patient, form: _Form | None = None) -> list[Message]:

@@ -9,18 +9,19 @@ from typing import Any, Literal
 
 import msgspec
 
-from polyclinic.cases.patient_record import NotedConsultation, NotedLine, NotedTriage, NotedVisit, PatientRecord
+from polyclinic.cases.patient_record import NotedConsultation, NotedLine, NotedVisit, PatientRecord
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import read_out
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language
 from polyclinic.models.model import Message
+from polyclinic.players.language_model.speaking import prompts_for
 from polyclinic.players.player import Ask, NextStep, Purpose, Triage
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.staff import Nurse, Pharmacist
-from polyclinic.prompts import Prompts, read_prompts
+from polyclinic.prompts import Prompts
 
-_HOSPITAL = Path(__file__).with_name("hospital.md")
+PROMPTS = Path(__file__).with_suffix(".md")
 
 
 def post_text(doctor: Doctor) -> str:
@@ -28,23 +29,18 @@ def post_text(doctor: Doctor) -> str:
     post, language = doctor.post, doctor.presentation.language
     if post is None:
         return ""
-    prompts, item = read_prompts(_HOSPITAL)[language], MARKS[language].item
-    blank = MARKS[language].blank
-    parts = [
-        prompts(
-            "post",
-            name=prompts("named", name=post.name) if post.name else prompts("unnamed"),
-            hospital=_spaced(prompts("of_hospital", hospital=post.hospital), language) if post.hospital else "",
-            department=post.department_name,
-            about=f"{post.about}{blank}" if post.about else "",
-            skill=prompts(f"skill {post.skill}"),
-            departments=_keyed(post.departments.items()),
-        )
-    ]
-    parts += [prompts("orders", orders=item.join(post.orders))] if post.orders else []
-    parts += [prompts("candidates", candidates=item.join(post.candidates))] if post.candidates else []
-    parts.append(prompts("may"))
-    return "\n\n".join(parts)
+    prompts, marks = prompts_for("hospital", language), MARKS[language]
+    whole = prompts(
+        "post",
+        name=prompts("named", name=post.name) if post.name else prompts("unnamed"),
+        hospital=_spaced(prompts("of_hospital", hospital=post.hospital), language) if post.hospital else "",
+        department=post.department_name,
+        about=f"{post.about}{marks.blank}" if post.about else "",
+        skill=prompts(f"skill {post.skill}"),
+        departments=_keyed(post.departments.items()),
+    )
+    limits = _filled(prompts, orders=marks.item.join(post.orders), candidates=marks.item.join(post.candidates))
+    return "\n\n".join([whole, *limits, prompts("may")])
 
 
 def free_text(doctor: Doctor) -> str:
@@ -52,12 +48,12 @@ def free_text(doctor: Doctor) -> str:
     if not doctor.free or doctor.max_examinations is None:
         return ""
     language = doctor.presentation.language
-    return read_prompts(_HOSPITAL)[language]("free", free=MARKS[language].item.join(sorted(doctor.free)))
+    return prompts_for("hospital", language)("free", free=MARKS[language].item.join(sorted(doctor.free)))
 
 
 def next_step_text(ask: Ask[NextStep], doctor: Doctor) -> str:
     """Returns what a doctor is asked after its report: with the departments that it may refer to."""
-    prompts = read_prompts(_HOSPITAL)[doctor.presentation.language]
+    prompts = prompts_for("hospital", doctor.presentation.language)
     if not ask.among:
         return prompts("next_step_here")
     names = {} if doctor.post is None else doctor.post.departments
@@ -68,7 +64,7 @@ def record_text(past: PatientRecord | None, language: Language) -> str:
     """Returns the record of a patient as colleagues read it; "" where it holds nothing."""
     if past is None or past.is_empty:
         return ""
-    prompts = read_prompts(_HOSPITAL)[language]
+    prompts = prompts_for("hospital", language)
     visits = [
         prompts(
             "earlier_visit",
@@ -86,52 +82,55 @@ def record_text(past: PatientRecord | None, language: Language) -> str:
 def remembered_lines(visits: Iterable[str], language: Language) -> list[str]:
     """Returns what a patient remembers of its visits, as lines of its history."""
     text = MARKS[language].blank.join(visits)
-    return [read_prompts(_HOSPITAL)[language]("remembered", visits=text)] if text else []
+    return [prompts_for("hospital", language)("remembered", visits=text)] if text else []
 
 
 def _noted(visit: NotedVisit, prompts: Prompts, language: Language) -> list[str]:
     item = MARKS[language].item
-    lines: list[str] = [] if visit.triage is None else _triage(visit.triage, prompts, language)
+    lines: list[str] = []
+    if (triage := visit.triage) is not None and (triage.findings or triage.reason or triage.said):
+        noted = (*read_out(triage.findings, language), *filter(None, [triage.reason]))
+        lines.append(prompts("triage", noted=MARKS[language].semicolon.join(noted) or prompts("not_known")))
+        lines += [_said(line, prompts) for line in triage.said]
     for held in visit.consultations:
         lines += _consultation(held, prompts, language)
-    lines += [prompts("done", treatment=item.join(visit.treatment))] if visit.treatment else []
-    lines += [prompts("handed_out", drugs=item.join(visit.handed_out))] if visit.handed_out else []
-    lines += [prompts("withheld", drugs=item.join(visit.withheld))] if visit.withheld else []
-    lines += [prompts("outcome", outcome=prompts(visit.outcome))] if visit.outcome else []
-    return lines
+    return lines + _filled(
+        prompts,
+        done=item.join(visit.treatment),
+        handed_out=item.join(visit.handed_out),
+        withheld=item.join(visit.withheld),
+        outcome=visit.outcome and prompts(visit.outcome),
+    )
 
 
-def _triage(triage: NotedTriage, prompts: Prompts, language: Language) -> list[str]:
-    semicolon = MARKS[language].semicolon
-    noted = semicolon.join((*read_out(triage.findings, language), *filter(None, [triage.reason])))
-    talk = [_said(line, prompts, language) for line in triage.said]
-    return [prompts("triage", noted=noted or prompts("not_known")), *talk] if noted or talk else []
+def _filled(prompts: Prompts, **texts: str) -> list[str]:
+    """Returns prompts of one blank each, those whose text is not empty."""
+    return [prompts(name, **dict.fromkeys(prompts.blanks[name], text)) for name, text in texts.items() if text]
 
 
 def _consultation(held: NotedConsultation, prompts: Prompts, language: Language) -> list[str]:
     marks = MARKS[language]
     names = marks.item.join(diagnosis.name for diagnosis in held.diagnoses)
-    noted = [prompts("symptoms", symptoms=marks.item.join(held.symptoms))] if held.symptoms else []
-    if held.findings:
-        noted.append(prompts("results", results=marks.semicolon.join(read_out(held.findings, language))))
-    noted.append(prompts("diagnoses", diagnoses=names) if names else prompts("no_diagnosis"))
-    noted += [prompts("reasons", reasons=marks.semicolon.join(held.rationale))] if held.rationale else []
+    results = marks.semicolon.join(read_out(held.findings, language))
+    noted = _filled(prompts, symptoms=marks.item.join(held.symptoms), results=results, diagnoses=names)
+    noted += [] if names else [prompts("no_diagnosis")]
+    noted += _filled(prompts, reasons=marks.semicolon.join(held.rationale))
     if held.step == "refer":
         noted.append(prompts("referred", department=held.refer_to, reason=held.reason))
     elif held.step == "admit":
         noted.append(prompts("admitted", reason=held.reason))
     doctor = _spaced(prompts("by_doctor", doctor=held.doctor), language) if held.doctor else ""
     line = prompts("consultation", department=held.department, doctor=doctor, noted=marks.semicolon.join(noted))
-    return [line, *(_said(one, prompts, language) for one in held.said)]
+    return [line, *(_said(one, prompts) for one in held.said)]
 
 
-def _said(line: NotedLine, prompts: Prompts, language: Language) -> str:
+def _said(line: NotedLine, prompts: Prompts) -> str:
     return f"  {prompts('said', who=prompts(line.who), text=line.text)}"
 
 
 def who(age: float | None, sex: Sex | None, language: Language) -> str:
     """Returns somebody's age and sex in words."""
-    prompts = read_prompts(_HOSPITAL)[language]
+    prompts = prompts_for("hospital", language)
     said = [say_age(age, language)] if age is not None else []
     return MARKS[language].comma.join([*said, *([prompts(sex)] if sex is not None else [])]) or prompts("not_known")
 
@@ -140,8 +139,6 @@ def _spaced(text: str, language: Language) -> str:
     """Returns what goes on in a sentence, behind a space where the language has them; the files hold none."""
     return f" {text}" if language == "en" else text
 
-
-PROMPTS = Path(__file__).with_suffix(".md")
 
 _Acuity = Literal[1, 2, 3, 4, 5, "emergency", "urgent", "routine"]
 """A level, as the prompt asks for it; some models say it in a word, and are understood."""
@@ -168,7 +165,7 @@ def form(purpose: Purpose, among: tuple[str, ...]) -> Any:
 def nurse_messages(nurse: Nurse, presentation: str) -> list[Message]:
     """Returns what a nurse is told: the departments, then who comes, what she measured, asked and was told."""
     language = nurse.presentation.language
-    prompts = read_prompts(PROMPTS)[language]
+    prompts = prompts_for("staff", language)
     left = nurse.questions_left()
     measured = "\n".join(f"- {text}" for text in read_out(nurse.vital_signs(), language))
     noted = record_text(nurse.past, language)
@@ -192,7 +189,7 @@ def sent(form: Any) -> Triage:
 def pharmacist_messages(pharmacist: Pharmacist, presentation: str) -> list[Message]:
     """Returns what a pharmacist is told: the patient as it comes to the counter, and the prescription."""
     language = pharmacist.presentation.language
-    prompts, known = read_prompts(PROMPTS)[language], pharmacist.known
+    prompts, known = prompts_for("staff", language), pharmacist.known
     unknown = prompts("not_known")
     told = prompts(
         "pharmacist_patient",
