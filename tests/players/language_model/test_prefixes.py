@@ -4,7 +4,7 @@ from functools import partial
 
 import msgspec
 import pytest
-from bench.scale import talks_on
+from bench.scale import PromptPrefixes, talks_on
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import SHIPPED
@@ -13,7 +13,6 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.answers import Completion
 from polyclinic.models.provider import Provider
 from polyclinic.players.minds import Minds
-from polyclinic.testing.endpoint import PromptPrefixes
 from polyclinic.visits.visit import see
 
 CASES = 8

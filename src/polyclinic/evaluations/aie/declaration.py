@@ -51,7 +51,7 @@ from polyclinic.evaluations.protocol import staging_of
 from polyclinic.events import End
 from polyclinic.frames import Tabular
 from polyclinic.judging.pairs import CRITERIA, Judgements, View, judge_pairs
-from polyclinic.judging.verdicts import Known, PersonsVerdict, in_order
+from polyclinic.judging.verdicts import Known, PersonsVerdict
 from polyclinic.language.language import Language
 from polyclinic.metrics.conversation import MCQE, TEN, MetricDifference, Wanted, check_measured, choose_metrics, compare
 from polyclinic.metrics.dialogue import LeftOut
@@ -199,7 +199,7 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
 
     def judged() -> Known:
         """Returns what people can have judged: every two doctors on every case."""
-        pairs = {in_order((case.id, *two)): None for case in read for two in combinations(options.doctor, 2)}
+        pairs = {(case.id, *sorted(two)): None for case in read for two in combinations(options.doctor, 2)}
         return {f"pairs {view}": pairs for view in CRITERIA}
 
     people = setup.verdicts(options.verdicts, judged)
