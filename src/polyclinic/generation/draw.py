@@ -32,7 +32,6 @@ from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.physiology import physiology_of, told_age
 from polyclinic.knowledge.safety import (
-    read_cautions,
     read_red_flags,
     told_at_the_counter,
     with_results,
@@ -167,10 +166,10 @@ def treatment_of(
     A measure of whose drugs this patient may have none is left out.
     """
     presentation = record.presentation
-    cautions, physiology = read_cautions(), physiology_of(knowledge)
+    physiology = physiology_of(knowledge)
     wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
     results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
-    known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)
+    known = with_results(told_at_the_counter(presentation, record.history), presentation, results)
     measured = {id: body.shown.get(id, value) for id, value in body.values.items()}
     patient = PlanPatient(
         age=presentation.age,
