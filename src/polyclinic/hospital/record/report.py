@@ -139,20 +139,6 @@ def _census(page: _Page, hours: Sequence[Figures]) -> None:
         _legend(axes, columns=5)
 
 
-def _waits(page: _Page, waits: Mapping[str, Figures]) -> None:
-    names = sorted(waits, key=lambda name: waits[name]["median"])
-    rows = [f"{name} ({waits[name]['n']})" for name in names]
-    says = "For the first talk with a doctor; in brackets: calls."
-    with page.picture("Waiting times by department", says, rows=rows) as axes:
-        medians, p90 = ([waits[name][part] / 60 for name in names] for part in ("median", "p90"))
-        y = range(len(names))
-        axes.hlines(y, medians, p90, color=SKY, linewidth=5, label="to the time within which 90 % were called")
-        axes.plot(medians, y, "o", color=BLUE, label="median", clip_on=False)
-        axes.set(xlabel="minutes")
-        axes.set_xlim(left=0)
-        _legend(axes, columns=2)
-
-
 def _diagnoses(page: _Page, shares: Mapping[str, Figures], days: Sequence[Figures]) -> None:
     names = sorted((n for n in shares if shares[n]["percent"] is not None), key=lambda name: shares[name]["percent"])
     rows = [f"{name} ({shares[name]['n']})" for name in names]
@@ -187,17 +173,6 @@ def _outcomes(page: _Page, outcomes: Mapping[str, Mapping[str, int]]) -> None:
         _stack(partial(axes.barh, range(len(names)), height=0.62), "left", parts)
         axes.set(xlabel="% of first follow-ups", xlim=(0, 100))
         _legend(axes, columns=3)
-
-
-def _occupancy(page: _Page, work: Mapping[str, Figures]) -> None:
-    there = {name: 100 * w["busy"] / w["at_work"] for name, w in work.items() if w["at_work"]}
-    names = sorted(there, key=there.__getitem__)
-    says = "From the call of a patient to the end of the service, over all shifts of the log."
-    with page.picture("Occupancy of the staff", says, rows=names) as axes:
-        axes.barh(range(len(names)), [there[name] for name in names], 0.62, color=BLUE)
-        for y, name in enumerate(names):
-            axes.text(there[name] + 1, y, f"{there[name]:.0f} %", va="center", fontsize=8)
-        axes.set(xlabel="% of the time at work spent with patients", xlim=(0, 108), xticks=range(0, 101, 20))
 
 
 def _triage(page: _Page, acuity: Mapping[str, Mapping[str, int]]) -> None:
@@ -330,8 +305,6 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         _triage(page, series["acuity"])
     if summary["waits"] or summary["area_waits"]:
         page.heading("Waiting")
-        if summary["waits"]:
-            _waits(page, named(summary["waits"], departments))
         page.table(tables.waits(summary, {**areas, **departments}))
         page.table(tables.levels(summary))
     page.heading("Parts of those who came")
@@ -347,7 +320,6 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         page.table(tables.beds(summary, areas))
     if any(work["at_work"] for work in summary["work"].values()):
         page.heading("Staff")
-        _occupancy(page, named(summary["work"], staff))
         page.table(tables.members(summary, staff))
     return page.parts
 
