@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyclinic.memory.entries import AskedTask, MedicalRecord
-from polyclinic.memory.library import MemoryLibrary, of
+from polyclinic.memory.library import MemoryLibrary
 
 
 def record(n):
@@ -26,7 +26,7 @@ def test_the_nearest_are_those_of_a_brute_force(n):
     for query, near in zip(queries, library.nearest(queries, 6), strict=True):
         brute = sorted(range(n), key=lambda one: (-round(float(vectors[one] @ query), 6), one))[:6]
         assert near.places.tolist() == brute
-        assert [one.asked.number for one in of(library, near)] == brute
+        assert [one.asked.number for one in (library.entries[place] for place in near.places)] == brute
 
 
 def test_of_equals_the_first_come_first():

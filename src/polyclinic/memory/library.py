@@ -269,8 +269,3 @@ def _nearest(scores: NDArray[np.float32], k: int, *, scale: float = 1.0) -> Near
     rounded = np.round(scores[places] * np.float32(scale), _DECIMALS)
     order = np.lexsort((places, -rounded))[:k]
     return Near(places[order], rounded[order])
-
-
-def of(library: MemoryLibrary[E], near: Near) -> Sequence[E]:
-    """Returns the entries that were found."""
-    return [library.entries[place] for place in near.places]

@@ -18,8 +18,8 @@ from polyclinic.errors import BadInput
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.library import CaseWordsEmbedder, MemoryLibrary, asked_for, memory_embedder
-from polyclinic.memory.memory import About, DoctorMemory, New, has_memory, open_memory, snapshot_of
-from polyclinic.memory.reading import ReadingLibrary, has_read, open_reading
+from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, New, open_memory, snapshot_of
+from polyclinic.memory.reading import ReadingLibrary, open_reading
 from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
 
@@ -191,9 +191,9 @@ def open_what_is_remembered(named: Path) -> Iterator[OpenedMemory]:
     """Opens what a folder remembers of patients and of documents, as long as it is needed."""
     with ExitStack() as stack:
         folder, until = snapshot_of(named)
-        reads = has_read(folder)
+        reads = READ.is_in(folder)
         memory = None
-        if not reads or until is not None or has_memory(folder):
+        if not reads or until is not None or PATIENTS.is_in(folder):
             memory = stack.enter_context(open_memory(named))
         reading = stack.enter_context(open_reading(folder)) if reads else None
         yield OpenedMemory(named, memory, reading)
