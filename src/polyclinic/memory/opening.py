@@ -131,7 +131,7 @@ class PublishedMemories:
             return brought or DoctorMemory(self.about)
         own, memory = self._own[holder], DoctorMemory(self.about)
         for task in ClinicalTask:
-            before = ([], []) if brought is None else ([brought.records[task]], [brought.experience[task]])
+            before = (None, None) if brought is None else (brought.records[task], brought.experience[task])
             memory.records[task] = own.records[task].as_it_was(sizes.records[task], after=before[0])
             memory.experience[task] = own.experience[task].as_it_was(sizes.experience[task], after=before[1])
         return memory

@@ -277,9 +277,9 @@ class Practice:
             if keep:
                 self._vectors[query] = vector
         records, experience = self._wanted
-        (brought,) = self._memory.recall(
+        brought = self._memory.recall(
             put.task,
-            vector[None, :],
+            vector,
             records=records if self._remembers.records else 0,
             experience=experience if self._remembers.experience else 0,
         )
