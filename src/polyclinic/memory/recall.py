@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from polyclinic.cases.presentation import Question
 from polyclinic.language.word_lists import WordLists
-from polyclinic.memory.entries import AskedTask, ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Entry, Experience, Lesson, MedicalRecord
 from polyclinic.memory.library import Found, MemoryLibrary, with_room
 from polyclinic.seeds import derive
 
@@ -323,13 +323,6 @@ class TaskAnswer(NamedTuple):
     label: str
     reasoning: str = ""
     problem: str = ""
-
-
-class Lesson(NamedTuple):
-    """A principle that turned a wrong answer into a right one."""
-
-    principle: str
-    after: str
 
 
 class Learner(Protocol):

@@ -23,8 +23,9 @@ import msgspec
 from polyclinic.answering.calls import Calls
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, Rejected
+from polyclinic.memory.entries import Lesson
 from polyclinic.memory.options import NEAREST
-from polyclinic.memory.recall import CameToMind, Lesson, Put, TaskAnswer
+from polyclinic.memory.recall import CameToMind, Put, TaskAnswer
 from polyclinic.memory.remembering import Remembered, helpful, remembered_text
 from polyclinic.models.model import Model
 from polyclinic.prompts import Prompts, read_prompts
