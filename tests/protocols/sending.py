@@ -17,7 +17,7 @@ from polyclinic.cases.record import Finding, History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.evaluations.aie.distractors import with_made_questions
-from polyclinic.evaluations.aie.evaluation import see_patient
+from polyclinic.evaluations.aie.evaluation import LIMITS
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.judging.director import ModelJudge
 from polyclinic.judging.disease_names import extract_diseases
@@ -184,7 +184,9 @@ async def _aie(language, model, staging=None):
             seed=0,
             models=dict.fromkeys((doctor, "direct/p"), model),
         )
-        visits[doctor] = [await see_patient(case, minds, staging=staging or paper)]
+        visits[doctor] = [
+            await see(case, minds, max_turns=LIMITS[language] - 1, put_question=True, staging=staging or paper)
+        ]
     await judge_pairs(visits, model, cases=[case], seed=0)
     await with_made_questions([msgspec.structs.replace(case, question=None)], model, read_knowledge(), seed=0)
     return ("Bordetella infection",)
@@ -195,7 +197,7 @@ async def _aie_ours(language, model):
     await _aie(language, model, Staging(thinks=True))
     case = ONLINE[language]
     minds = Minds(doctor="rules", patient="direct/p", knowledge=read_knowledge(), seed=0, models={"direct/p": model})
-    await with_states(case, await see_patient(case, minds, max_turns=2), minds)
+    await with_states(case, await see(case, minds, max_turns=2, put_question=True), minds)
     return ("Bordetella infection",)
 
 

@@ -35,7 +35,8 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
@@ -142,7 +143,7 @@ class PracticeTask:
         async def compute(seed: int, side: WorkerSide) -> tuple[Evolution, bytes]:
             task, ledger = replace(self, options=replace(self.options, seed=seed)), side.ledger(self.models)
             with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
-                journal, folder = task.journal(side.keeper), Path(scratch)
+                journal, folder = task.journal(side), Path(scratch)
                 came, _ = await task.learn(task.patients(), folder, journal, ledger=ledger, share=side.share)
                 return came, (folder / PATIENTS.file).read_bytes()
 

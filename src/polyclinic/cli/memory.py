@@ -23,7 +23,8 @@ from polyclinic.memory.memory import About, New, Note, merged, open_memory
 from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.reading import PassageRead, Studied, StudyRecord, open_reading
 from polyclinic.models.embeddings import BATCH
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.retrieval.store import Vectors
 from polyclinic.run.options import (
     DIR,
@@ -41,7 +42,7 @@ from polyclinic.run.options import (
 )
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of, check_place, memory_folder
-from polyclinic.storage.memory import POINTER, check_not_there, point, pointers_there, pointers_to
+from polyclinic.storage.memory import POINTER, READING, check_not_there, point, pointers_there
 from polyclinic.storage.server import is_store
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -374,7 +375,8 @@ def _write(held: Sequence[Contents], paths: Sequence[Path], out: Path | str) -> 
         check_not_there(address, name)
     else:
         make_empty_folder(Path(out), besides=[PRIVATE])
-    with memory_folder(out, pointers_to(patients=about is not None, read=read_about is not None)) as folder:
+    pointers = [one for one, made in ((POINTER, about), (READING, read_about)) if made is not None]
+    with memory_folder(out, pointers) as folder:
         if about is not None:
             with open_memory(folder, about) as together:
                 # A merger's patients were seen in several practices.

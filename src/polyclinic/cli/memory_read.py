@@ -26,7 +26,7 @@ from polyclinic.retrieval.retriever import Passage
 from polyclinic.run.options import MODELS, PLACE, POSITIVE, Json, KeptOptions, Models, Seed
 from polyclinic.run.storing import answers_of, memory_folder
 from polyclinic.settings import setting
-from polyclinic.storage.memory import READING, address_of, is_begun, place_of
+from polyclinic.storage.memory import READING, is_begun, place_of
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
@@ -86,7 +86,7 @@ async def read(
         check_memory_embedder(made_by)
         asked = [doctor, writer or doctor, *asked_for(made_by)]
         make_folder(place, parents=True)
-        kept = KeptOptions(out=address_of(place, READING) if stored else place)
+        kept = KeptOptions(out=place_of(place, READING).store if stored else place)
         run = f"read {f'{place_of(place, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
         async with open_models(asked, models, journal=journal_of(answers_of(kept), run=run), seed=seed) as session:
             maker = memory_embedder(made_by, session)

@@ -26,32 +26,20 @@ from polyclinic.terminal.tables import counted
 
 
 def report(
-    *runs: Annotated[
-        Path,
-        Parameter(
-            metavar="DIR...",
-            help="The folder of a run of the hospital; or folders of evaluations and studies, in one page. What is in "
-            "a store is named by its address and number, URL#17; its report is written here.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        FILE,
-        Parameter(
-            help="File to write; by default report.html (of a practice results.html), or the log, in the first folder."
-        ),
-    ] = None,
-    layout: Annotated[
-        Literal["html", "site", "jsonl", "csv"],
-        Parameter(
-            name="--format",
-            help="html: the report. site: all results as pages that open from disk, in the new folder --out; the truth "
-            "of the cases is in it. jsonl, csv: the log of a run of the hospital.",
-        ),
-    ] = "html",
+    *runs: Annotated[Path, Parameter(metavar="DIR...")],
+    out: Annotated[Path | None, FILE] = None,
+    layout: Annotated[Literal["html", "site", "jsonl", "csv"], Parameter(name="--format")] = "html",
     json: Json = False,
 ) -> None:
-    """Writes the report, the pages or the log, and prints what is in it."""
+    """Writes the report, the pages or the log, and prints what is in it.
+
+    Args:
+        runs: The folder of a run of the hospital; or folders of evaluations and studies, in one page. What is in a
+            store is named by its address and number, URL#17; its report is written here.
+        out: File to write; by default report.html (of a practice results.html), or the log, in the first folder.
+        layout: html: the report. site: all results as pages that open from disk, in the new folder --out; the truth of
+            the cases is in it. jsonl, csv: the log of a run of the hospital.
+    """
     if not runs:
         raise UserError("name a folder: polyclinic report DIR")
     for one in runs:
