@@ -19,7 +19,7 @@ from polyclinic.errors import BadInput, Unreachable, UserError
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Price
 from polyclinic.models.open import open_model
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.retrieval.corpus import FILE, WORDS, Corpus
 from polyclinic.retrieval.dense import nearest
 from polyclinic.retrieval.embedders import EndpointEmbedder, built_in, unit

@@ -23,16 +23,17 @@ from polyclinic.errors import UnknownMind, UserError, meant
 from polyclinic.events import Role
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import Names, names_of
 from polyclinic.language.language import Language
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.journal import Answers, Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Model
-from polyclinic.models.open import OpenModels, meant_model
+from polyclinic.models.open import meant_model
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, asked_by, journal_of, open_models
+from polyclinic.models.session import OpenModels, Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN, RECALL, SAPS, Playing, is_script, model_of, name_of
@@ -139,7 +140,7 @@ class Minds:
         self.desk = desk or Desk()
         self.chair: Chair | None = None
         self.pictures = pictures
-        self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
+        self._models = models if isinstance(models, OpenModels) else OpenModels(models)
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
         self.ledgers: tuple[Ledger, ...] = () if ledger is None else (ledger,)
@@ -149,7 +150,7 @@ class Minds:
         self.names = {role: name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
         self._knowledge, self._reader = knowledge, _reader_of(knowledge)
-        self.examination_names: Names = _names_of(knowledge)
+        self.examination_names: Names = names_of(knowledge)
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
 
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
@@ -260,7 +261,7 @@ class Minds:
         name = model_of(self.names[part.role]) or ""
         player = part.seat.put_down_to or part.seat.team or self.names[Role.DOCTOR]
         asker = Asker(part.role, part.episode, part.case, player)
-        model = asked_by(asker, self._models, name, journal=self._journal, ledgers=self.ledgers)
+        model = self._models.asked_by(asker, name, journal=self._journal, ledgers=self.ledgers)
         if self._shared is not None:
             return self._shared.of(model, self._tally)
         return model if self._tally is None else self._tally.of(model)
@@ -357,10 +358,6 @@ def _own(make: Callable[[int], Answer], name: str) -> _Maker:
 def check_mind(role: Role, name: str) -> None:
     """Checks that a mind that needs no model can play a role, and that its file can be read."""
     _maker(role, name, {})
-
-
-# What all minds of one knowledge look up takes a moment to make, and never changes.
-_names_of = functools.lru_cache(maxsize=4)(Names)
 
 
 @functools.lru_cache(maxsize=64)

@@ -143,7 +143,8 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
     """Returns the layout of an element that has been decoded, and refuses what is in none."""
     name = _looks_like(record)
     if name is None:
-        raise element.bad(unrecognised(record, f"name one with cases.layout: {_all_layouts()}").problem)
+        how = f"name one with --layout (--set cases.layout=NAME of commands that ask models): {_all_layouts()}"
+        raise element.bad(unrecognised(record, how).problem)
     return name
 
 

@@ -479,7 +479,7 @@ async def open_clinic(
         setup.options,
         knowledge=knowledge,
         seed=setup.seed,
-        journal=None if not setup.journal else setup.journal if side is None else side.keeper,
+        journal=None if not setup.journal else setup.journal if side is None else side,
         ledger=None if side is None else side.ledger(setup.options),
         prompts=setup.traces,
         run=setup.run,
