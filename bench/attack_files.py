@@ -23,7 +23,8 @@ from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.relation import reader as name_reader
 from polyclinic.knowledge.disease_names.running_text import vocabulary
-from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, open_reading
+from polyclinic.memory.memory import About
+from polyclinic.memory.reading import PassageRead, Studied, StudyRecord, open_reading
 from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
 
@@ -265,7 +266,7 @@ def practised(folder: Path) -> Path:
 def _study(folder: Path) -> None:
     """Keeps what a doctor has read."""
     by = {"evidence": "it says so", "written_by": "m", "answered_by": "m"}
-    with open_reading(folder, ReadingAbout(embedder="none", dimensions=2)) as library:
+    with open_reading(folder, About(embedder="none", dimensions=2)) as library:
         for n in range(_QUESTIONS):
             asked = Question(id=f"q{n}", stem=f"question {n}", options={"A": "yes", "B": "no"})
             record = StudyRecord(passage=f"p{n}", question=asked, key="A", reasoning="as it says", **by)

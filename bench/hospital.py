@@ -311,8 +311,8 @@ class LeastClock(Clock):
         self.calls = 0  # of what has been due up to now
         self.seconds = self.chain = 0.0
 
-    def launch(self, work, *, due):
-        decision, began, begins = super().launch(work, due=due), self.chain, self.seconds
+    def launch(self, work, *, due, name=""):
+        decision, began, begins = super().launch(work, due=due, name=name), self.chain, self.seconds
 
         def ends(signal):
             takes = LATENCY * in_a_row(signal.value)

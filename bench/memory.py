@@ -24,7 +24,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.memory import FILE, About, New, Note, open_memory
+from polyclinic.memory.memory import PATIENTS, About, New, Note, open_memory
 from polyclinic.memory.recall import RecallDoctor
 
 RECORDS, WIDE = 100_000, 256
@@ -80,7 +80,7 @@ def large():
             every = memory.records[ClinicalTask.DIAGNOSIS].vectors
             for vector in vectors(200):
                 began, cpu = time.perf_counter(), time.process_time()
-                memory.recall(ClinicalTask.DIAGNOSIS, vector[None], records=3, experience=3)
+                memory.recall(ClinicalTask.DIAGNOSIS, vector, records=3, experience=3)
                 looks.append(1000 * (time.perf_counter() - began))
                 worked.append(1000 * (time.process_time() - cpu))
                 cpu = time.process_time()
@@ -171,7 +171,7 @@ def kill():
 def _treated(folder):
     """Returns how many patients of a practice are committed."""
     try:
-        with sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True) as file:
+        with sqlite3.connect(f"file:{folder / PATIENTS.file}?mode=ro", uri=True) as file:
             return file.execute("SELECT max(patients) FROM practice WHERE what = 'batch'").fetchone()[0] or 0
     except sqlite3.Error:
         return 0
@@ -179,7 +179,7 @@ def _treated(folder):
 
 def _left(folder):
     """Returns all that is left of a practice: the memory, bit for bit, and the results but for their seconds."""
-    with sqlite3.connect(folder / FILE) as file:
+    with sqlite3.connect(folder / PATIENTS.file) as file:
         rows = [file.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("entries", "practice")]
     return rows, json.loads((folder / "summary.json").read_text()) | {"wall_seconds": 0}
 

@@ -75,14 +75,6 @@ def read(module: str, name: str, *more: object, **given: object) -> Callable[[Pa
     return read
 
 
-def kept(module: str, name: str) -> Callable[[Path], object]:
-    def read(path: Path) -> object:
-        kind = getattr(__import__(f"polyclinic.{module}", fromlist=["_"]), name)
-        return __import__("polyclinic.players.human.moves", fromlist=["_"]).Kept(path, kind, "a move")
-
-    return read
-
-
 def labelled() -> dict[str, Any]:
     asked = {"human_state": "A-A-A", "human_answer": "Yes."}
     return {
@@ -178,7 +170,6 @@ OF_THE_PACKAGE = set(
     language/word_lists.py
     metrics/patient_replies.py
     metrics/prescribing.py
-    players/human/desk.py
     players/language_model/mind.py
     players/language_model/personas.py
     players/language_model/speaking.py

@@ -3,7 +3,6 @@
 from bench.readers import (
     ReaderTried,
     in_command,
-    kept,
     labelled,
     made_by,
     meetings,
@@ -257,10 +256,10 @@ READERS = (
     ),
     ReaderTried(
         "what was typed",
-        ("players/human/moves.py",),
+        ("players/human/desk.py",),
         "k.jsonl",
         records({"seat": "doctor", "line": "x"}),
-        kept("players.human.desk", "TypedLine"),
+        read("players.human.desk", "read_session"),
     ),
     ReaderTried(
         "what an earlier version of the pages kept",

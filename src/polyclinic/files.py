@@ -130,32 +130,27 @@ def read_records(
     """
     decoder = msgspec.json.Decoder(kind)
     for number, line, broken in read_any_lines(path):
-        try:
-            record = _record(decoder, line, broken, what, keys_once=keys_once)
-        except BadInput as error:
-            told = BadInput(error.problem, path=path, line=number, field=error.field)
-            if bad is None:
-                raise told from None
-            bad.append(told)
+        problem, field = broken, ""
+        if not problem:
+            try:
+                record = decoder.decode(line)
+            except msgspec.ValidationError as error:
+                problem, field = split_place(str(error))
+                problem = f"not {what}: {problem}"
+            except msgspec.DecodeError as error:
+                problem = f"not JSON ({error}); there is one object a line"
+            except RecursionError:
+                problem = "the JSON is nested too deeply"
+            else:
+                if keys_once and (twice := key_twice(line)):
+                    problem = f"{twice!r} stands twice in {what}; a key stands once"
+        if not problem:
+            yield number, record
             continue
-        yield number, record
-
-
-def _record(decoder: msgspec.json.Decoder[T], line: str, broken: str, what: str, *, keys_once: bool) -> T:
-    if broken:
-        raise BadInput(broken)
-    try:
-        record = decoder.decode(line)
-    except msgspec.ValidationError as error:
-        problem, field = split_place(str(error))
-        raise BadInput(f"not {what}: {problem}", field=field) from None
-    except msgspec.DecodeError as error:
-        raise BadInput(f"not JSON ({error}); there is one object a line") from None
-    except RecursionError:
-        raise BadInput("the JSON is nested too deeply") from None
-    if keys_once and (twice := key_twice(line)):
-        raise BadInput(f"{twice!r} stands twice in {what}; a key stands once")
-    return record
+        told = BadInput(problem, path=path, line=number, field=field)
+        if bad is None:
+            raise told
+        bad.append(told)
 
 
 def key_twice(line: str) -> str:
@@ -224,7 +219,7 @@ def check_writable(path: Path, *, unlike: Path | None = None, begins: bytes = b"
         raise BadInput("this is the file that is read; name another one to write to", path=path)
     if path.is_file() and (path.suffix == _LOCK or is_result(path.resolve())):
         raise BadInput("this is a part of what a run has left; name another file to write to", path=path)
-    if not _begins(path, begins):
+    if (head := _head(path, len(begins))) and head.lower() != begins.lower():
         raise BadInput("there is a file of another kind; name another, or move that away first", path=path)
 
 
@@ -235,7 +230,7 @@ def _check_place(path: Path) -> None:
         raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInput("may not be written to", path=path)
-    if not _begins(path, _DATABASE, other=True):
+    if _head(path, len(_DATABASE)) == _DATABASE:
         raise BadInput("this is a run, a journal or another database; name another file to write to", path=path)
 
 
@@ -254,13 +249,13 @@ def is_result(path: Path) -> bool:
     return False
 
 
-def _begins(path: Path, said: bytes, *, other: bool = False) -> bool:
-    """Whether a file that is there and holds anything begins so, or `other`; a file that is not there does."""
-    came = b""
-    if path.is_file():  # a pipe would be waited for
-        with suppress(OSError), path.open("rb") as file:
-            came = file.read(len(said))
-    return not came or (came.lower() == said.lower()) is not other
+def _head(path: Path, n: int) -> bytes:
+    """Returns the first bytes of a file, none of what is no file."""
+    with suppress(OSError):
+        if path.is_file():  # a pipe would be waited for
+            with path.open("rb") as file:
+                return file.read(n)
+    return b""
 
 
 def make_folder(path: Path, *, parents: bool = False) -> None:
@@ -269,36 +264,33 @@ def make_folder(path: Path, *, parents: bool = False) -> None:
     Without `parents`, the folder in which it is to lie must be there.
     """
     try:
-        if path.exists() and not path.is_dir():
-            raise BadInput("this is a file; name a folder", path=path)
-        if not parents and not path.parent.is_dir():
-            raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+        _check_folder(path, parents=parents)
         path.mkdir(parents=parents, exist_ok=True)
     except OSError as error:
         raise BadInput(f"cannot be made ({error.strerror})", path=path) from None
-    if not os.access(path, os.W_OK):
-        raise BadInput("may not be written to", path=path)
+
+
+def _check_folder(path: Path, *, parents: bool = False) -> None:
+    if path.is_dir():
+        if not os.access(path, os.W_OK):
+            raise BadInput("may not be written to", path=path)
+    elif path.exists():
+        raise BadInput("this is a file; name a folder", path=path)
+    elif not parents:
+        if not path.parent.is_dir():
+            raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+        if not os.access(path.parent, os.W_OK):
+            raise BadInput("cannot be made (Permission denied)", path=path)
 
 
 def check_new_folder(path: Path, *, besides: Collection[str] = ()) -> None:
     """Checks that a folder for the results of a run can be made, or holds nothing but the names `besides`.
 
     A name that begins with a full stop may be there, too.
-
-    Raises:
-        BadInput: it cannot be made or written to, or holds something else.
     """
-    if not path.is_dir():
-        if path.exists():
-            raise BadInput("this is a file; name a folder", path=path)
-        if not path.parent.is_dir():
-            raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
-        if not os.access(path.parent, os.W_OK):
-            raise BadInput("cannot be made (Permission denied)", path=path)
-        return
-    if not os.access(path, os.W_OK):
-        raise BadInput("may not be written to", path=path)
-    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and one.name not in besides]
+    _check_folder(path)
+    there = path.iterdir() if path.is_dir() else ()
+    held = [one.name for one in there if not one.name.startswith(".") and one.name not in besides]
     if held:
         shown = ", ".join(sorted(held)[:_NAMED]) + (f" and {len(held) - _NAMED} more" if len(held) > _NAMED else "")
         raise BadInput(f"the folder holds {shown}; name another folder, or move that away first", path=path)

@@ -13,7 +13,7 @@ from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, name_
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, New, Note, open_memory
 from polyclinic.memory.options import MemoryOptions
-from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, open_reading
+from polyclinic.memory.reading import PassageRead, Studied, StudyRecord, open_reading
 
 QUESTION = {"question": "Which valve rumbles?", "options": {"A": "aortic", "B": "mitral"}, "answer_idx": "B"}
 
@@ -74,7 +74,7 @@ def test_what_comes_to_mind_is_in_the_prompt_and_its_version_in_the_result(run, 
     memory = tmp_path / "m"
     shutil.copytree(files / "m", memory)
     maker = CaseWordsEmbedder()
-    with open_reading(memory, ReadingAbout(embedder=maker.name, dimensions=DIMENSIONS)) as library:
+    with open_reading(memory, About(embedder=maker.name, dimensions=DIMENSIONS)) as library:
         library.commit([PassageRead(Studied(passage="book#9", records=(record,)), maker.vectors([read.stem]))])
     asked = []
 

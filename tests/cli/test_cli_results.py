@@ -9,7 +9,8 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import UserError
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 
 NUMBER = re.compile(r"number (\d+)")
 

@@ -81,6 +81,10 @@ def hospital(
     ]
 
     areas += [area(kind, AreaKind(kind), beds=n, ways={"rooms": way}) for kind, n in (beds or {}).items()]
+    for one in areas:
+        for other in areas:
+            if one.id in other.ways:
+                one.ways.setdefault(other.id, other.ways[one.id])
 
     def member(id, job, where, *, seen=()):
         return Member(id=id, name=named(id), job=job, area=where, departments=seen, shifts=shifts)

@@ -77,7 +77,7 @@ async def live(small, compute, *, days=4, seed=3, town=None, hospital=None, **op
 class Hasty(Clock):
     """A clock that lies: what was decided takes effect when the answer comes."""
 
-    def launch(self, work, *, due):
+    def launch(self, work, *, due, name=""):
         happens = self.signal()
         task = self._task(work)
         task.add_done_callback(lambda done: happens.succeed(done.result()))
@@ -138,9 +138,9 @@ async def test_lookahead_changes_when_episodes_are_launched_and_nothing_else(sma
         clock, launched = Clock(), []
         launch = clock.launch
 
-        def watched(work, *, due, launch=launch, clock=clock, launched=launched):
+        def watched(work, *, due, name="", launch=launch, clock=clock, launched=launched):
             launched.append(due - clock.now)
-            return launch(work, due=due)
+            return launch(work, due=due, name=name)
 
         clock.launch = watched
         run, _ = await live(small, small.Compute(order=minutes), lookahead=minutes, clock=clock)

@@ -9,7 +9,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, UserError
 from polyclinic.judging.error_categories import ErrorCategory
 from polyclinic.judging.people import accepted, agreed, disputed, figures, people_words
-from polyclinic.judging.sheets import errors_sheet
+from polyclinic.judging.sheets import Material, rows_to_fill, sheet_of
 from polyclinic.judging.verdicts import forms, read_verdicts, table_text, write_verdicts
 from polyclinic.questions.exam import ExamQuestion
 
@@ -171,14 +171,16 @@ def test_what_most_say_of_an_error_is_the_word_and_the_sheet_shows_the_question(
         tmp_path / "zero_shot.jsonl",
         [{"id": "q1", "outcome": {"answers": ["B"], "rationale": "So.", "trace": [{"purpose": "ask", "text": "B."}]}}],
     )
-    sheet = errors_sheet([outcomes], {"q1": ExamQuestion(question=question, key=("A",))})
-    (shown,) = sheet.items.values()
+    asked = {"q1": ExamQuestion(question=question, key=("A",))}
+    items = sheet_of("errors", Material(files=[outcomes], questions=asked))
+    (shown,) = items.values()
     assert "Which?" in shown["asked"] and (shown["key"], shown["answer"]) == ("A. one", "B. two")
     assert shown["said"] == "ask: B.\n\nSo."
     with pytest.raises(UserError, match="question 'q1'"):
-        errors_sheet([outcomes], {})
+        sheet_of("errors", Material(files=[outcomes]))
     rows = [
-        {**sheet.rows(who)[0], "category": what} for who, what in (("a", "cot"), ("b", "cot"), ("c", "consistency"))
+        {**rows_to_fill("errors", items, who)[0], "category": what}
+        for who, what in (("a", "cot"), ("b", "cot"), ("c", "consistency"))
     ]
     verdicts = read_verdicts([lines(tmp_path / "e.jsonl", rows)])
     assert people_words(verdicts, "errors", ErrorCategory) == {("q1", "zero_shot"): (ErrorCategory.COT, "people")}

@@ -3,11 +3,15 @@
 import sqlite3
 from contextlib import closing
 
+import msgspec
+import numpy as np
 import pytest
 from tests.memory.test_memory import ABOUT, LESSON, RIGHT, new
 
+from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
-from polyclinic.memory.memory import FILE, Note, about_memory, open_memory
+from polyclinic.memory.memory import PATIENTS, READ, About, Note, about_memory, open_memory
+from polyclinic.memory.reading import Studied, StudyRecord, open_reading
 
 DAMAGE = {
     "UPDATE entries SET vector = zeroblob(length(vector)) WHERE n = 1": "is damaged: it is not what was stored",
@@ -20,7 +24,7 @@ DAMAGE = {
 
 
 def changed(folder, statement):
-    with closing(sqlite3.connect(folder / FILE)) as file:
+    with closing(sqlite3.connect(folder / PATIENTS.file)) as file:
         file.execute(statement)
         file.commit()
 
@@ -45,8 +49,7 @@ def test_what_was_changed_is_named(tmp_path):
 def test_a_file_of_an_earlier_version_gets_its_seals(tmp_path):
     remembered(tmp_path)
     for statement in (
-        "DROP TRIGGER entries_seal",
-        "DROP TRIGGER practice_seal",
+        "CREATE TRIGGER entries_seal AFTER INSERT ON entries BEGIN SELECT add_seal(new.n); END",
         "DELETE FROM facts WHERE name LIKE '% seal'",
         "PRAGMA user_version = 0",
     ):
@@ -58,3 +61,30 @@ def test_a_file_of_an_earlier_version_gets_its_seals(tmp_path):
     changed(tmp_path, "DELETE FROM entries WHERE n = 3")
     with pytest.raises(BadInput, match="is damaged"), open_memory(tmp_path):
         pass
+
+
+def test_what_was_read_with_an_earlier_version_is_read(tmp_path):
+    question = Question(id="q", stem="How?", options={"A": "so", "B": "else"})
+    record = StudyRecord(
+        passage="book#1", question=question, key="A", reasoning="", evidence="", written_by="w", answered_by="d"
+    )
+    about, vector = About(embedder="some", dimensions=2), np.array([1, 0], dtype="<f4")
+    with open_reading(tmp_path, about):
+        pass
+    with closing(sqlite3.connect(tmp_path / READ.file)) as file:
+        for table in ("entries", "practice"):
+            file.execute(f"DROP TABLE {table}")
+        file.execute("CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT, came BLOB)")
+        file.execute("CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB, vector BLOB)")
+        studied = msgspec.msgpack.encode(Studied(passage="book#1", wrong=1))
+        file.execute("INSERT INTO passages (passage, came) VALUES ('book#1', ?)", (studied,))
+        encoded = msgspec.msgpack.encode(record)
+        file.execute("INSERT INTO records (record, vector) VALUES (?, ?)", (encoded, vector.tobytes()))
+        file.execute("DELETE FROM facts WHERE name LIKE '% seal'")
+        file.execute("PRAGMA user_version = 0")
+        file.commit()
+    for _ in range(2):
+        with open_reading(tmp_path, about) as library:
+            (read,) = library.read()
+            assert (read.studied.records, read.studied.wrong) == ((record,), 1)
+            assert read.vectors.tolist() == [[1, 0]]

@@ -8,7 +8,7 @@ import pytest
 
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, open_memory
+from polyclinic.memory.memory import PATIENTS, About, DoctorMemory, New, Note, open_memory
 
 ABOUT = About(embedder="some", dimensions=2, knowledge="8 diseases")
 ASKED = AskedTask(case="c1", number=1, query="a cough", options=("x", "y"))
@@ -26,8 +26,8 @@ def test_what_was_committed_is_there_again(tmp_path):
     with open_memory(tmp_path) as memory:
         assert [new[:2] for new in memory.news()] == [(ClinicalTask.DIAGNOSIS, RIGHT), (ClinicalTask.TREATMENT, LESSON)]
         assert memory.notes() == [Note(1, "batch", b"came")]
-        (found,) = memory.recall(ClinicalTask.TREATMENT, np.array([[0, 1]], "f4"), records=3, experience=1)
-        assert (found.near_records.places.tolist(), found.near_experience.cosines.tolist()) == ([], [1.0])
+        found = memory.recall(ClinicalTask.TREATMENT, np.array([0, 1], "f4"), records=3, experience=1)
+        assert (found.records.places.tolist(), found.experience.cosines.tolist()) == ([], [1.0])
 
 
 def test_a_batch_is_remembered_whole_or_not_at_all(tmp_path):
@@ -67,8 +67,8 @@ def test_experience_is_used_once_there_is_enough_of_it():
     memory = DoctorMemory(ABOUT)
     for expected in (0, 0, 3, 3):
         memory.commit([new(entry=LESSON)])
-        (found,) = memory.recall(ClinicalTask.DIAGNOSIS, np.array([[1, 0]], "f4"), records=3, experience=3)
-        assert len(found.near_experience.places) == expected
+        found = memory.recall(ClinicalTask.DIAGNOSIS, np.array([1, 0], "f4"), records=3, experience=3)
+        assert len(found.experience.places) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_it_serves_only_what_it_was_made_with(tmp_path, what, other, do):
 
 
 def test_what_is_no_memory_is_said(tmp_path):
-    with pytest.raises(BadInput, match=f"holds no {FILE}"), open_memory(tmp_path):
+    with pytest.raises(BadInput, match=f"holds no {PATIENTS.file}"), open_memory(tmp_path):
         pass
-    (tmp_path / FILE).write_text("not a database, but long enough to be looked at as one" * 40)
+    (tmp_path / PATIENTS.file).write_text("not a database, but long enough to be looked at as one" * 40)
     with pytest.raises(BadInput, match="memory"), open_memory(tmp_path):
         pass
-    (tmp_path / FILE).unlink()
-    sqlite3.connect(tmp_path / FILE).execute("CREATE TABLE other (n)")
+    (tmp_path / PATIENTS.file).unlink()
+    sqlite3.connect(tmp_path / PATIENTS.file).execute("CREATE TABLE other (n)")
     with pytest.raises(BadInput, match="is not a memory of a doctor"), open_memory(tmp_path, ABOUT):
         pass

@@ -9,9 +9,9 @@ import pytest
 from polyclinic.errors import BadInput, TimedOut
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
+from polyclinic.memory.memory import About
 from polyclinic.memory.reading import (
     PassageRead,
-    ReadingAbout,
     ReadingLibrary,
     Studied,
     WrittenQuestion,
@@ -30,7 +30,7 @@ TEXT = {
 STEM = {"en": "How does influenza begin?", "zh": "流感通常如何起病？"}
 OPTIONS = {"en": ("suddenly", "slowly", "after years", "never"), "zh": ("急", "慢", "多年后", "从不")}
 EVIDENCE = {"en": "Influenza begins suddenly", "zh": "流感起病急"}
-ABOUT = ReadingAbout(embedder="case-words", dimensions=DIMENSIONS)
+ABOUT = About(embedder="case-words", dimensions=DIMENSIONS)
 
 
 def written(language="en", **fields):
@@ -139,9 +139,9 @@ def test_a_library_of_something_else_is_refused(tmp_path):
         pass
     with open_reading(tmp_path, ABOUT):
         pass
-    other = ReadingAbout(embedder="wordllama", dimensions=256)
+    other = About(embedder="wordllama", dimensions=256)
     with (
-        pytest.raises(BadInput, match=r"has vectors by case-words \(512\), and wordllama"),
+        pytest.raises(BadInput, match=r"was made with embedder case-words, and is asked for with wordllama"),
         open_reading(tmp_path, other),
     ):
         pass

@@ -12,7 +12,7 @@ from polyclinic.evaluations.exams.evaluation import Learning, run_methods
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, DoctorMemory, New
-from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, Studied, StudyRecord
+from polyclinic.memory.reading import PassageRead, ReadingLibrary, Studied, StudyRecord
 from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.medagent_zero import medagent_zero
 from polyclinic.methods.table import choose
@@ -29,7 +29,7 @@ PRINCIPLES = {
 
 
 def remembered(language="en"):
-    memory, library = DoctorMemory(ABOUT), ReadingLibrary(ReadingAbout(embedder="case-words", dimensions=DIMENSIONS))
+    memory, library = DoctorMemory(ABOUT), ReadingLibrary(About(embedder="case-words", dimensions=DIMENSIONS))
     new = []
     for task, principles in PRINCIPLES.items():
         for n, principle in enumerate(principles):

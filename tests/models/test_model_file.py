@@ -9,7 +9,8 @@ from tests.tables import each_row
 from polyclinic.errors import BadInput, NoAddress, UserError
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.testing.endpoint import Endpoint
 
 NAME = "direct/a"

@@ -7,7 +7,8 @@ from bench.virtual_time import SimulatedServer, run_virtually
 
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Pace, Paces
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 
 
 def most_in_a_minute(times, weights=None):

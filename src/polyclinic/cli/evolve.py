@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,28 +14,29 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from cyclopts import Parameter
+from rich.table import Table
 
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
 from polyclinic.cli.evolve_options import PracticeOptions
 from polyclinic.errors import RunStopped, UserError
 from polyclinic.evaluations.evolution.ablations import ablate
-from polyclinic.evaluations.evolution.page import page, page_of_replicas
+from polyclinic.evaluations.evolution.page import page, page_of_several
 from polyclinic.evaluations.evolution.patients import PracticePatient, cap_of, constant_of, read_patients
 from polyclinic.evaluations.evolution.practice import Point, Practice
-from polyclinic.evaluations.evolution.results import Evolution, EvolutionReplicas
+from polyclinic.evaluations.evolution.results import Evolution, joined, tables_of_several
 from polyclinic.files import check_new_folder, make_folder, write_json, write_text
 from polyclinic.memory.entries import ClinicalTask, name_of_choices
 from polyclinic.memory.library import dimensions_of, memory_embedder
-from polyclinic.memory.memory import FILE as MEMORY
-from polyclinic.memory.memory import About, move_to_store, open_memory
+from polyclinic.memory.memory import PATIENTS, About, move_to_store, open_memory
 from polyclinic.memory.recall import Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
@@ -109,13 +110,14 @@ async def evolve(
             async with opening(items=len(left), environment=keys_of(models)) as pool:
                 done = await hold(lambda one: one.practise_elsewhere(pool), doing="practices", quiet=json)
         if replicas == 1:
-            _show(done[0][0], json=json)
+            came, _ = done[0]
+            _show(came.document(), came.tables(), json=json)
         else:
             documents = [msgspec.json.decode((one.folder / RESULTS).read_bytes()) for one in practices]
-            together = EvolutionReplicas.of(documents, first=options.seed)
-            write_json(folder / OF_REPLICAS, together.document())
-            write_text(folder / PAGE, page_of_replicas(together))
-            _show(together, json=json)
+            document = joined(documents, first=options.seed)
+            write_json(folder / OF_REPLICAS, document)
+            write_text(folder / PAGE, page_of_several(document))
+            _show(document, tables_of_several(document), json=json)
         for one in practices:
             one.keep()
         if not json and replicas == 1:
@@ -141,9 +143,9 @@ class PracticeTask:
         async def compute(seed: int, side: WorkerSide) -> tuple[Evolution, bytes]:
             task, ledger = replace(self, options=replace(self.options, seed=seed)), side.ledger(self.models)
             with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
-                journal, folder = task.journal(side.keeper), Path(scratch)
+                journal, folder = task.journal(side), Path(scratch)
                 came, _ = await task.learn(task.patients(), folder, journal, ledger=ledger, share=side.share)
-                return came, (folder / MEMORY).read_bytes()
+                return came, (folder / PATIENTS.file).read_bytes()
 
         yield compute
 
@@ -169,7 +171,7 @@ class PracticeTask:
         ledger: Ledger | None = None,
         share: Share = WHOLE,
         quiet: bool = True,
-        show: Callable[[Evolution], None] | None = None,
+        is_here: bool = False,
     ) -> tuple[Evolution, Ledger]:
         """Lets the doctor practise with the memory in a folder; if it is stopped, has the results so far shown."""
         options, (train, test) = self.options, patients
@@ -218,10 +220,10 @@ class PracticeTask:
                     came = msgspec.structs.replace(came, ablations=await ablate(practice, test))
                 return came, session.ledger
             except RunStopped:
-                if show is not None:
+                if is_here:
                     note("stopped early; what is over:")
                     if points:
-                        show(evolution())
+                        _show(evolution().document(), evolution().tables(), json=quiet)
                     treated = max((one.patients for one in memory.notes()), default=0)
                     tests = counted(len(points), "test")
                     note(f"{treated:,} of {counted(len(train), 'patient')} are treated, {tests} over")
@@ -273,7 +275,7 @@ class FolderOfPractice:
             self.task.journal(answers_of(self.kept)),
             begin=self._begin,
             quiet=json,
-            show=partial(_show, json=json),
+            is_here=True,
         )
         self._write(came, ledger)
         return came, ledger
@@ -286,7 +288,7 @@ class FolderOfPractice:
             if journal is not None:
                 await stack.enter_async_context(journal)
             came, memory = await pool.compute(self.task.options.seed, Holder(journal, ledger))
-        (self.folder / MEMORY).write_bytes(memory)
+        (self.folder / PATIENTS.file).write_bytes(memory)
         self._write(came, ledger)
         return came, ledger
 
@@ -326,9 +328,9 @@ def _is_shared(kept: KeptOptions) -> bool:
     return kept.database is not None or kept.shared_answers is not None
 
 
-def _show(came: Evolution | EvolutionReplicas, *, json: bool) -> None:
+def _show(document: Mapping[str, Any], tables: Iterable[Table], *, json: bool) -> None:
     if json:
-        print_json(came.document())
-        return
-    for one in came.tables():
-        console().print(one)
+        print_json(document)
+    else:
+        for one in tables:
+            console().print(one)

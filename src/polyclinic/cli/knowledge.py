@@ -200,16 +200,18 @@ _NEAR = 5  # names that are offered in place of one that nothing has
 
 
 def show(
-    disease: Annotated[
-        str,
-        Parameter(metavar="DISEASE", help="A disease by id, by name or synonym in either language, or by ICD-10 code."),
-    ],
+    disease: Annotated[str, Parameter(metavar="DISEASE")],
     /,
     *,
-    language: Annotated[Language, Parameter(help="Language of the page.")] = "en",
+    language: Language = "en",
     json: Json = False,
 ) -> None:
-    """Prints a disease as a page."""
+    """Prints a disease as a page.
+
+    Args:
+        disease: A disease by id, by name or synonym in either language, or by ICD-10 code.
+        language: Language of the page.
+    """
     knowledge = read_knowledge()
     found = disease_meant(disease, knowledge)
     if json:
@@ -252,15 +254,17 @@ def _near(wanted: str, knowledge: Knowledge) -> Iterator[str]:
 
 def check(
     *,
-    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n", help="Number of patients.")] = 2000,
-    diseases: Annotated[
-        str,
-        Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
-    ] = "all",
-    seed: Annotated[Seed, Parameter(help="Random seed of the patients.")] = 0,
+    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n")] = 2000,
+    diseases: Annotated[str, Parameter(metavar="NAMES")] = "all",
+    seed: Seed = 0,
     json: Json = False,
 ) -> int:
-    """Prints what every check tried and what failed; the exit code is 1 where one fails."""
+    """Prints what every check tried and what failed; the exit code is 1 where one fails.
+
+    Args:
+        n: Number of patients.
+        diseases: 'all', or departments, disease names or ICD-10 codes, separated by commas.
+    """
     whole = read_knowledge()
     with progress("checking", n, quiet=json) as advance:
         checked = check_all(whole.select(diseases), n=n, seed=seed, whole=whole, advance=advance)

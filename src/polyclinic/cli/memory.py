@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -13,27 +12,19 @@ import msgspec
 import numpy as np
 from cyclopts import Parameter
 
-from polyclinic.errors import BadInput, RunStopped, UserError
+from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, make_empty_folder, read_lines, write_text
 from polyclinic.hospital.record.memories import BROUGHT, memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord, named
 from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
-from polyclinic.memory.memory import (
-    About,
-    New,
-    Note,
-    about_memory,
-    has_memory,
-    merged,
-    open_memory,
-    snapshot_of,
-)
-from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, has_read, open_reading
+from polyclinic.memory.memory import About, New, Note, merged, open_memory
+from polyclinic.memory.opening import open_what_is_remembered
+from polyclinic.memory.reading import PassageRead, Studied, StudyRecord, open_reading
 from polyclinic.models.embeddings import BATCH
-from polyclinic.models.session import ModelSettings, journal_of, open_models
-from polyclinic.retrieval.embedders import Embedder
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.retrieval.store import Vectors
 from polyclinic.run.options import (
     DIR,
@@ -49,11 +40,10 @@ from polyclinic.run.options import (
     Reuse,
     check_new,
 )
-from polyclinic.run.run import resume_hint
+from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of, check_place, memory_folder
-from polyclinic.storage.memory import check_not_there, pointers_to
+from polyclinic.storage.memory import POINTER, READING, check_not_there, point, pointers_there
 from polyclinic.storage.server import is_store
-from polyclinic.tasks import run_numbered
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, table
@@ -61,6 +51,108 @@ from polyclinic.terminal.tables import counted, table
 _TASKS = tuple(ClinicalTask)
 _KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
 _READING = "reading"
+_NO_VECTOR: Vectors = np.zeros(0, dtype=np.float32)
+
+
+@dataclass
+class Contents:
+    """The contents of a folder or of an exported file, whose vectors are still to be made.
+
+    Attributes:
+        about: how the entries' vectors were made, None if there are no entries.
+        read_about: the same of what was read.
+    """
+
+    about: About | None = None
+    entries: list[New] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    read_about: About | None = None
+    read: list[PassageRead] = field(default_factory=list)
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Contents:
+        """Reads a memory, or a snapshot of one, and what was read."""
+        held = cls()
+        with open_what_is_remembered(folder) as opened:
+            if (memory := opened.memory) is not None:
+                held.about, held.entries, held.notes = memory.about, memory.news(), memory.notes()
+            if (reading := opened.reading) is not None:
+                held.read_about, held.read = reading.about, reading.read()
+        return held
+
+    @classmethod
+    def of_file(cls, file: Path) -> Contents:
+        """Reads what 'memory show --out' exported."""
+        held, passages = cls(), dict[str, list[StudyRecord]]()
+        for line_number, line in read_lines(file):
+            try:
+                fields = msgspec.json.decode(line, type=dict[str, Any])
+                kind = fields.pop("kind", None)
+                if kind == _READING:
+                    record = msgspec.convert(fields, StudyRecord)
+                    passages.setdefault(record.passage, []).append(record)
+                elif isinstance(kind, str) and kind in _KINDS:
+                    task = msgspec.convert(fields.pop("task", None), ClinicalTask)
+                    held.entries.append(New(task, msgspec.convert(fields, _KINDS[kind]), _NO_VECTOR))
+                else:
+                    problem = f"kind {kind!r}" if kind else "a line without 'kind' is not of 'memory show --out'"
+                    allowed = f"allowed: {', '.join([*_KINDS, _READING])}"
+                    raise BadInput(f"{problem}; {allowed}", path=file, line=line_number)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                raise BadInput(str(error), path=file, line=line_number) from None
+        studied = (Studied(passage=passage, records=tuple(records)) for passage, records in passages.items())
+        held.read = [PassageRead(one, _NO_VECTOR) for one in studied]
+        if held.read:
+            held.read_about = About(embedder="", dimensions=0)
+        if held.entries:
+            held.about = About(embedder="", dimensions=0, knowledge=_choices(held.entries, file))
+        return held
+
+    @property
+    def records(self) -> list[StudyRecord]:
+        """The questions on documents."""
+        return [record for one in self.read for record in one.studied.records]
+
+    @property
+    def texts(self) -> list[str]:
+        """What the vectors are made of."""
+        return [new.entry.asked.query for new in self.entries] + [record.query for record in self.records]
+
+    def of(self, task: ClinicalTask, kind: type[Entry]) -> list[Entry]:
+        """Returns the entries of a kind."""
+        return [new.entry for new in self.entries if new.task is task and isinstance(new.entry, kind)]
+
+    def counts(self) -> dict[str, Any]:
+        """Returns how much there is of each task, with the number of the last patient."""
+        return {
+            "patients": max((new.entry.asked.number for new in self.entries), default=0),
+            "tasks": {
+                task.value: {"records": len(self.of(task, MedicalRecord)), "experience": len(self.of(task, Experience))}
+                for task in _TASKS
+            },
+            "questions": len(self.records),
+        }
+
+    def take(self, vectors: Iterator[Any], embedder: str, dimensions: int) -> None:
+        """Takes the vectors of its texts, in their order."""
+        made = {"embedder": embedder, "dimensions": dimensions}
+        if self.about is not None:
+            self.about = msgspec.structs.replace(self.about, **made)
+        if self.read_about is not None:
+            self.read_about = msgspec.structs.replace(self.read_about, **made)
+        self.entries = [new._replace(vector=next(vectors)) for new in self.entries]
+        self.read = [one._replace(vectors=np.array([next(vectors) for _ in one.studied.records])) for one in self.read]
+
+
+def _choices(entries: Sequence[New], file: Path) -> str:
+    """Returns the name of the choices that the answers are among; every entry has those of its task."""
+    of: dict[ClinicalTask, dict[str, None]] = {task: {} for task in ClinicalTask}
+    for one in entries:
+        of[one.task].update(dict.fromkeys(one.entry.asked.options))
+    if missing := [task.value for task in ClinicalTask if not of[task]]:
+        raise BadInput(f"holds nothing of {' and '.join(missing)}, so what was chosen among is not known", path=file)
+    language: Language = "zh" if any(map(is_chinese, of[ClinicalTask.DIAGNOSIS])) else "en"
+    return named(language, *(of[t] for t in (ClinicalTask.DIAGNOSIS, ClinicalTask.EXAMINATION, ClinicalTask.TREATMENT)))
 
 
 async def show(
@@ -91,63 +183,51 @@ async def show(
 ) -> None:
     """Prints how much is remembered of each task, with the latest or the nearest entries; or exports all of it.
 
-    For a run of the hospital it prints how much each doctor remembers. The nearest are found by the words alone; a
-    doctor that plays also weighs what it has learnt since.
+    For a run of the hospital, or several practices, it prints how much each memory has. The nearest are found by the
+    words alone; a doctor that plays also weighs what it has learnt since.
     """
+    tasks = _TASKS if task is None else (task,)
     if out is not None:
         check_new(out, force=force)
-        source = _of_folder(folder)
-        lines = [_entry_document(new.task, new.entry) for new in source.entries]
-        lines += [
-            {"kind": _READING, **msgspec.to_builtins(record)} for one in source.read for record in one.studied.records
-        ]
+        held = Contents.of_folder(folder)
+        lines = [_entry_document(new.task, new.entry) for new in held.entries]
+        lines += [{"kind": _READING, **msgspec.to_builtins(record)} for record in held.records]
         write_text(out, json_lines(lines))
         note(f"{len(lines):,} entries: {out}")
     elif near is not None:
-        await _show_near(folder, near, [task] if task is not None else _TASKS, limit, models, json=json)
+        await _show_near(folder, near, tasks, limit, models, json=json)
     elif several := memories_of(folder):
         _show_several(folder, several, json=json)
     else:
-        _show_one(folder, task, limit, json=json)
+        _show_one(Contents.of_folder(folder), tasks, limit, json=json)
 
 
-def _show_one(folder: Path, task: ClinicalTask | None, limit: int, *, json: bool) -> None:
-    read, screen = _read(folder), console()
-    document: dict[str, Any] = {"read": len(read)} if read else {}
-    if not read or task is not None or has_memory(snapshot_of(folder)[0]):
-        with open_memory(folder) as memory:
-            about, tasks = memory.about, (task,) if task is not None else _TASKS
-            held: dict[ClinicalTask, tuple[Sequence[Entry], Sequence[Entry]]] = {
-                one: (memory.records[one].entries, memory.experience[one].entries) for one in tasks
-            }
-        last = {one: [*records[-limit:], *experience[-limit:]] for one, (records, experience) in held.items()}
-        shown: dict[str, dict[str, Any]] = {
-            one.value: {
-                "records": len(records),
-                "experience": len(experience),
-                "last": [_entry_document(one, entry) for entry in last[one]],
-            }
-            for one, (records, experience) in held.items()
-        }
-        document = {"about": msgspec.to_builtins(about), "tasks": shown, **document}
-    else:
-        document["last"] = msgspec.to_builtins(read[-limit:])
+def _show_one(held: Contents, tasks: Sequence[ClinicalTask], limit: int, *, json: bool) -> None:
+    last, counts = held.records[-limit:], held.counts()["tasks"]
+    entries = {one: [entry for kind in _KINDS.values() for entry in held.of(one, kind)[-limit:]] for one in tasks}
+    document: dict[str, Any] = {} if held.about is None else {"about": held.about, "tasks": {}}
+    for one in tasks if held.about is not None else ():
+        shown = {**counts[one.value], "last": [_entry_document(one, entry) for entry in entries[one]]}
+        document["tasks"][one.value] = shown
+    if held.read_about is not None:
+        document |= {"read": len(held.records)} if held.about is not None else {"read": len(held.records), "last": last}
     if json:
         print_json(document)
         return
-    if "tasks" in document:
-        counts = [(t, number(one["records"], ","), number(one["experience"], ",")) for t, one in shown.items()]
-        screen.print(table(None, ("task", "records", "experience"), counts))
-        for one, entries in last.items():
-            for entry in entries:
+    screen = console()
+    if held.about is not None:
+        columns = ("records", "experience")
+        rows = [(one.value, *(number(counts[one.value][column], ",") for column in columns)) for one in tasks]
+        screen.print(table(None, ("task", *columns), rows))
+        for one, some in entries.items():
+            for entry in some:
                 screen.print(plain(f"\n{_entry_line(one, entry)}"), soft_wrap=True)
-    if read and task is None:
-        screen.print(plain(f"\n{len(read):,} questions on documents, answered rightly"))
-        for record in read[-limit:]:
-            right = record.question.options[record.key]
-            answered = f"{record.question.stem} {right}. {record.reasoning}"
+    if last and len(tasks) > 1:
+        screen.print(plain(f"\n{len(held.records):,} questions on documents, answered rightly"))
+        for record in last:
+            answered = f"{record.question.stem} {record.question.options[record.key]}. {record.reasoning}"
             screen.print(plain(f"\n{record.passage}: {answered}"), soft_wrap=True)
-    if "tasks" in document:
+    if (about := held.about) is not None:
         note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
 
 
@@ -157,19 +237,17 @@ async def _show_near(
     text = "\n".join(line for one in said for line in map(str.strip, one.splitlines()) if line)
     if not text:
         raise UserError("--near is empty; describe the patient, such as 'a cough' 'a fever'")
-    about = about_memory(folder)
-    async with open_models(asked_for(about.embedder), models) as session:
-        vector = await memory_embedder(about.embedder, session).query(text)
     found: list[tuple[ClinicalTask, Entry, float]] = []
     with open_memory(folder) as memory:
+        about = memory.about
+        async with open_models(asked_for(about.embedder), models) as session:
+            vector = await memory_embedder(about.embedder, session).query(text)
         for task in tasks:
             for library in (memory.records[task], memory.experience[task]):
-                (near,) = library.nearest(vector[None, :], k)
-                pairs = zip(near.places.tolist(), near.cosines.tolist(), strict=True)
-                found += [(task, library.entries[place], cosine) for place, cosine in pairs]
+                found += [(task, entry, cosine) for entry, cosine in library.nearest(vector, k).pairs]
     if json:
         entries = [_entry_document(task, entry) | {"cosine": round(cosine, 6)} for task, entry, cosine in found]
-        print_json({"about": msgspec.to_builtins(about), "near": entries})
+        print_json({"about": about, "near": entries})
         return
     for task, entry, cosine in found:
         console().print(plain(f"{cosine:.3f}  {_entry_line(task, entry)}\n"), soft_wrap=True)
@@ -177,54 +255,25 @@ async def _show_near(
 
 
 def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
-    """Prints how much is in each of the memories of a run of the hospital."""
-    try:
-        hospital = RecordedRun(run).configuration["hospital"]
-        staff = {id: f"{one['name']['en']}, {', '.join(one['departments'])}" for id, one in hospital["staff"].items()}
-        names = staff | {id: name["en"] for id, name in hospital["departments"].items()}
-    except (BadInput, KeyError):
-        names = {}
-    memories = {unquote(folder.name): _counted(folder) for folder in folders}
+    """Prints how much is in each memory of a run of the hospital, or of several practices."""
+    memories = {unquote(folder.name): Contents.of_folder(folder).counts() for folder in folders}
     if json:
         print_json({"memories": memories})
         return
-    read = any(counted["questions"] for counted in memories.values())
-    heads = ("memory", "of", "patients", *(task.value for task in _TASKS), *(["questions"] if read else []))
-    shown = table("what the doctors of the run remember: of each task, records and experience", heads, left=2)
+    try:
+        hospital = RecordedRun(run).configuration["hospital"]
+        names = {id: f"{one['name']['en']}, {', '.join(one['departments'])}" for id, one in hospital["staff"].items()}
+        names |= {id: name["en"] for id, name in hospital["departments"].items()} | {BROUGHT: "brought by all"}
+    except (BadInput, KeyError):
+        names = {}
+    heads = ("memory", "of", "patients", *(task.value for task in _TASKS), "questions")
+    shown = table("what each doctor remembers: of each task, records and experience", heads, left=2)
     for holder, counts in memories.items():
-        cells: list[str] = [
-            ShownFigure(f"{one['records']:,} + {one['experience']:,}", one) for one in counts["tasks"].values()
-        ]
-        cells += [number(counts["questions"], ",")] if read else []
-        name = "brought by all" if holder == BROUGHT else names.get(holder, "")
-        shown.add_row(plain(holder), plain(name), number(counts["patients"], ","), *cells)
+        tasks = [ShownFigure(f"{one['records']:,} + {one['experience']:,}", one) for one in counts["tasks"].values()]
+        patients, questions = (number(counts[name], ",") for name in ("patients", "questions"))
+        shown.add_row(plain(holder), plain(names.get(holder, "")), patients, *tasks, questions)
     console().print(shown)
     note(f"patients: the last that something came of; one of them: polyclinic memory show {folders[-1]}")
-
-
-def _counted(folder: Path) -> dict[str, Any]:
-    tasks = {task.value: {"records": 0, "experience": 0} for task in _TASKS}
-    patients = questions = 0
-    if has_memory(folder):
-        with open_memory(folder) as memory:
-            for task in _TASKS:
-                records, experience = memory.records[task].entries, memory.experience[task].entries
-                tasks[task.value] = {"records": len(records), "experience": len(experience)}
-                asked = [one.asked for one in records[-1:]] + [one.asked for one in experience[-1:]]
-                patients = max(patients, *(one.number for one in asked), 0)
-    if has_read(folder):
-        with open_reading(folder) as library:
-            questions = len(library)
-    return {"patients": patients, "tasks": tasks, "questions": questions}
-
-
-def _read(folder: Path) -> Sequence[StudyRecord]:
-    """Returns what was learnt from documents."""
-    folder, _ = snapshot_of(folder)
-    if not has_read(folder):
-        return ()
-    with open_reading(folder) as library:
-        return library.records
 
 
 def _entry_document(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
@@ -275,36 +324,30 @@ async def build(
     if embedder is not None:
         check_memory_embedder(embedder)
     paths = [Path(source) for source in sources]
-    are_files = [path.is_file() for path in paths]
-    if len(paths) == 1 and embedder is None and not any(are_files):
+    if len(paths) == 1 and embedder is None and not paths[0].is_file():
         raise UserError(f"{paths[0]}: a copy needs no command; name at least two memories, or another --embedder")
-    held = [_of_file(path) if is_file else _of_folder(path) for path, is_file in zip(paths, are_files, strict=True)]
+    held = [Contents.of_file(path) if path.is_file() else Contents.of_folder(path) for path in paths]
     kept = KeptOptions(out=out, reuse=reuse)
     check_place(kept)
-    name = embedder or next((one.about.embedder for one in held if one.about is not None), CASE_WORDS)
+    abouts = [one.about for one in held if one.about is not None and one.about.embedder]
+    name = embedder or (abouts[0].embedder if abouts else CASE_WORDS)
+    remade = [one for one, path in zip(held, paths, strict=True) if embedder is not None or path.is_file()]
+    texts = [text for one in remade for text in one.texts]
+    # An embedder in this process makes all at once; an endpoint makes a batch at a time, so that progress is known.
+    at_once = BATCH if asked_for(name) else max(len(texts), 1)
+    batches = [[("", text) for text in texts[first : first + at_once]] for first in range(0, len(texts), at_once)]
     async with open_models(asked_for(name), models, journal=journal_of(answers_of(kept), run="build")) as session:
-        made = memory_embedder(name, session)
-        remade = [one for one in held if one.entries and (embedder is not None or one.about is None)]
-        files = [one for one, is_file in zip(held, are_files, strict=True) if is_file and one.read]
-        texts = [new.entry.asked.query for one in remade for new in one.entries]
-        texts += [record.query for one in files for passage in one.read for record in passage.studied.records]
-        dimensions = await dimensions_of(made) if texts else 0
-        vectors = iter(await _vectors_of(texts, made, kept))
+        maker = memory_embedder(name, session)
+        dimensions = await dimensions_of(maker) if texts else 0
+        made = await run_items(batches, maker.passages, kept, what="making of vectors", unit="batch")
+    vectors = (vector for some in made for vector in some)
     for one in remade:
-        one.about = About(embedder=made.name, dimensions=dimensions, knowledge=one.choices)
-        one.entries = [new._replace(vector=next(vectors)) for new in one.entries]
-    for one in files:
-        one.read_about = ReadingAbout(embedder=made.name, dimensions=dimensions)
-        one.read = [
-            PassageRead(read.studied, np.stack([next(vectors) for _ in read.studied.records])) for read in one.read
-        ]
+        one.take(vectors, maker.name, dimensions)
     _write(held, paths, out)
 
 
 def _link(sources: Sequence[str], out: Path) -> None:
-    """Makes a folder that says in which store a memory is."""
-    from polyclinic.storage.memory import POINTER, point, pointers_there  # noqa: PLC0415 - for those who share a store
-
+    """Makes a folder that names the store in which a memory is."""
     store, sign, name = sources[0].rpartition("#")
     if len(sources) > 1 or not sign or not name:
         raise UserError("a memory in a store stands alone, as postgresql://HOST/DATABASE#NAME; evolve --out names it")
@@ -312,100 +355,12 @@ def _link(sources: Sequence[str], out: Path) -> None:
     make_empty_folder(out)
     for pointer in pointers:
         point(out, store, name if pointer == POINTER else f"{name}/read", pointer)
-    counts = _counted(out)
-    entries = sum(n for task in counts["tasks"].values() for n in task.values()) + counts["questions"]
+    held = Contents.of_folder(out)
+    entries = len(held.entries) + len(held.records)
     note(f"{entries:,} entries, which stay where they are: {out}. Next: polyclinic memory show {out}")
 
 
-@dataclass
-class _Source:
-    """The contents of one source.
-
-    Attributes:
-        about: how the vectors of the entries were made; None without entries, or without vectors.
-        choices: names what the answers are among; see `About.knowledge`.
-        read_about, read: the same of what was read.
-    """
-
-    about: About | None = None
-    choices: str = ""
-    entries: list[New] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    read_about: ReadingAbout | None = None
-    read: list[PassageRead] = field(default_factory=list)
-
-
-def _of_folder(folder: Path) -> _Source:
-    source, (place, _) = _Source(), snapshot_of(folder)
-    if has_read(place):
-        with open_reading(place) as reading:
-            source.read_about, source.read = reading.about, reading.read()
-    if not source.read or has_memory(place):
-        with open_memory(folder) as memory:
-            source.about, source.choices = memory.about, memory.about.knowledge
-            source.entries, source.notes = memory.news(), memory.notes()
-    return source
-
-
-_NO_VECTOR: Vectors = np.zeros(0, dtype=np.float32)
-
-
-def _of_file(file: Path) -> _Source:
-    """Returns what was exported to a file; its vectors are still to be made."""
-    source = _Source()
-    passages: dict[str, list[StudyRecord]] = {}
-    for line_number, line in read_lines(file):
-        try:
-            fields = msgspec.json.decode(line, type=dict[str, Any])
-            kind = fields.pop("kind", None)
-            if kind == _READING:
-                record = msgspec.convert(fields, StudyRecord)
-                passages.setdefault(record.passage, []).append(record)
-            elif isinstance(kind, str) and kind in _KINDS:
-                task = msgspec.convert(fields.pop("task", None), ClinicalTask)
-                entry: Entry = msgspec.convert(fields, _KINDS[kind])
-                source.entries.append(New(task, entry, _NO_VECTOR))
-            else:
-                allowed = f"allowed: {', '.join([*_KINDS, _READING])}"
-                problem = f"kind {kind!r}" if kind else "a line without 'kind' is not of 'memory show --out'"
-                raise BadInput(f"{problem}; {allowed}", path=file, line=line_number)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            raise BadInput(str(error), path=file, line=line_number) from None
-    source.read = [
-        PassageRead(Studied(passage=passage, records=tuple(records)), _NO_VECTOR)
-        for passage, records in passages.items()
-    ]
-    source.choices = _choices(source.entries, file) if source.entries else ""
-    return source
-
-
-def _choices(entries: Sequence[New], file: Path) -> str:
-    """Returns the name of the choices that the answers are among; every entry holds those of its task."""
-    of: dict[ClinicalTask, dict[str, None]] = {task: {} for task in ClinicalTask}
-    for one in entries:
-        of[one.task].update(dict.fromkeys(one.entry.asked.options))
-    if missing := [task.value for task in ClinicalTask if not of[task]]:
-        raise BadInput(f"holds nothing of {' and '.join(missing)}, so what was chosen among is not known", path=file)
-    language: Language = "zh" if any(map(is_chinese, of[ClinicalTask.DIAGNOSIS])) else "en"
-    return named(language, *(of[t] for t in (ClinicalTask.DIAGNOSIS, ClinicalTask.EXAMINATION, ClinicalTask.TREATMENT)))
-
-
-async def _vectors_of(texts: Sequence[str], embedder: Embedder, kept: KeptOptions) -> Vectors:
-    """Returns a vector of each text."""
-    # An embedder in this process makes all at once; an endpoint makes a batch at a time, so that progress is known.
-    at_once = BATCH if asked_for(embedder.name) else max(len(texts), 1)
-    parts = [[("", text) for text in texts[first : first + at_once]] for first in range(0, len(texts), at_once)]
-    made, stopped = await run_numbered(partial(embedder.passages, part) for part in parts)
-    if isinstance(stopped, RunStopped):
-        over = sum(len(parts[number]) for number in made)
-        told = f"{stopped}; {over:,} of {counted(len(texts), 'vector')} are made, and nothing is written"
-        raise resume_hint(type(stopped)(told), kept, "making of vectors")
-    if stopped is not None:
-        raise stopped
-    return np.concatenate([made[number] for number in range(len(parts))]) if parts else np.zeros((0, 0), np.float32)
-
-
-def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path | str) -> None:
+def _write(held: Sequence[Contents], paths: Sequence[Path], out: Path | str) -> None:
     """Writes the sources into one new memory."""
     about = next((one.about for one in held if one.about is not None), None)
     read_about = next((one.read_about for one in held if one.read_about is not None), None)
@@ -415,13 +370,12 @@ def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path | str) -> N
         if read_about is not None and one.read_about not in (None, read_about):
             raise BadInput("was read with another embedder than the first", path=path)
     new, common = merged([one.entries for one in held]) if len(held) > 1 else (held[0].entries, 0)
-    read = [passage for one in held for passage in one.read]
-    pointers = pointers_to(patients=about is not None, read=read_about is not None)
     if is_store(str(out)):
         address, _, name = str(out).partition("#")
         check_not_there(address, name)
     else:
         make_empty_folder(Path(out), besides=[PRIVATE])
+    pointers = [one for one, made in ((POINTER, about), (READING, read_about)) if made is not None]
     with memory_folder(out, pointers) as folder:
         if about is not None:
             with open_memory(folder, about) as together:
@@ -429,8 +383,8 @@ def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path | str) -> N
                 together.commit(new, held[0].notes if len(held) == 1 else ())
         if read_about is not None:
             with open_reading(folder, read_about) as library:
-                library.commit(read)
-    once = f" ({common:,} patient{'s'[: common != 1]} of more than one of them: once)" if common else ""
+                library.commit([passage for one in held for passage in one.read])
+    once = f" ({counted(common, 'patient')} of more than one of them: once)" if common else ""
     names = " and ".join(dict.fromkeys(one.embedder for one in (about, read_about) if one is not None))
-    entries = len(new) + sum(len(one.studied.records) for one in read)
+    entries = len(new) + sum(len(one.records) for one in held)
     note(f"{entries:,} entries of {counted(len(held), 'source')}{once}, vectors by {names}: {out}")

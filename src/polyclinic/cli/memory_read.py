@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -14,16 +14,8 @@ from polyclinic.errors import EndpointError, RunStopped, UserError
 from polyclinic.files import make_folder
 from polyclinic.language.language import Language, language_of
 from polyclinic.memory.library import asked_for, check_memory_embedder, dimensions_of, memory_embedder
-from polyclinic.memory.memory import snapshot_of
-from polyclinic.memory.reading import (
-    PassageRead,
-    ReadingAbout,
-    ReadingLibrary,
-    has_read,
-    is_read_stored,
-    open_reading,
-    study,
-)
+from polyclinic.memory.memory import READ, About, snapshot_of
+from polyclinic.memory.reading import PassageRead, ReadingLibrary, open_reading, study
 from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
@@ -34,7 +26,7 @@ from polyclinic.retrieval.retriever import Passage
 from polyclinic.run.options import MODELS, PLACE, POSITIVE, Json, KeptOptions, Models, Seed
 from polyclinic.run.storing import answers_of, memory_folder
 from polyclinic.settings import setting
-from polyclinic.storage.memory import READING, address_of, is_begun, place_of
+from polyclinic.storage.memory import READING, is_begun, place_of
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
@@ -89,94 +81,83 @@ async def read(
     chosen = found[:limit]
     language = language_of([passage.text for passage in chosen])
     with memory_folder(folder, [READING]) as place:
-        stored = is_read_stored(place)
+        stored = READ.is_stored(place)
         made_by = embedder or _embedder_of(place) or _EMBEDDERS[language]
         check_memory_embedder(made_by)
         asked = [doctor, writer or doctor, *asked_for(made_by)]
         make_folder(place, parents=True)
-        kept = KeptOptions(out=address_of(place, READING) if stored else place)
+        kept = KeptOptions(out=place_of(place, READING).store if stored else place)
         run = f"read {f'{place_of(place, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
         async with open_models(asked, models, journal=journal_of(answers_of(kept), run=run), seed=seed) as session:
             maker = memory_embedder(made_by, session)
-            made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
+            made_with = About(embedder=maker.name, dimensions=await dimensions_of(maker))
+
+            async def one(passage: Passage) -> PassageRead:
+                def model(name: str, role: str) -> Model:
+                    return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
+
+                studied = await study(
+                    passage,
+                    writer=model(writer or doctor, "writer"),
+                    doctor=model(doctor, "doctor"),
+                    language=language,
+                    questions=questions,
+                    seed=seed,
+                    temperature=models.temperature,
+                    rehearsal=session.made_up,
+                )
+                return PassageRead(studied, await maker.passages([("", record.query) for record in studied.records]))
+
             with open_reading(place, made_with) as library:
                 new = [passage for passage in chosen if passage.source not in library.passages]
+                left, stopped = list(new), None
                 with progress("reading", len(new), quiet=json) as advance:
-
-                    async def one(passage: Passage) -> PassageRead:
-                        def model(name: str, role: str) -> Model:
-                            return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
-
-                        studied = await study(
-                            passage,
-                            writer=model(writer or doctor, "writer"),
-                            doctor=model(doctor, "doctor"),
-                            language=language,
-                            questions=questions,
-                            seed=seed,
-                            temperature=models.temperature,
-                            rehearsal=session.made_up,
-                        )
-                        advance()
-                        texts = [("", record.query) for record in studied.records]
-                        return PassageRead(studied, await maker.passages(texts))
-
-                    stopped = None
-                    for first in range(0, len(new), _TOGETHER):
-                        over, stopped = await run_until_error(
-                            partial(one, each) for each in new[first : first + _TOGETHER]
-                        )
+                    while left and stopped is None:
+                        makes = (partial(one, passage) for passage in left[:_TOGETHER])
+                        over, stopped = await run_until_error(makes, advance=advance)
                         library.commit(over)
-                        if stopped is not None:
-                            break
-                    if stopped is not None and not isinstance(stopped, RunStopped | EndpointError):
+                        left = [passage for passage in left if passage.source not in library.passages]
+                if stopped is not None:
+                    if not isinstance(stopped, RunStopped | EndpointError):
                         raise stopped
-                if stopped is not None:
                     note("stopped early; what is over:")
-                    left = [passage for passage in new if passage.source not in library.passages]
-                    new = [passage for passage in new if passage.source in library.passages]
-                document = _document(library, new)
                 if not session.made_up:
-                    _show(library, document, folder, session, json=json)
+                    _show(library, len(new) - len(left), folder, session, json=json)
                 if stopped is not None:
-                    of = counted(len(new) + len(left), "passage")
-                    again = f"{len(left):,} of {of} are left; the same command goes on"
+                    again = f"{len(left):,} of {counted(len(new), 'passage')} are left; the same command goes on"
                     if isinstance(stopped, EndpointError):
                         raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
                     raise type(stopped)(f"{stopped}; {again}")
 
 
 def _embedder_of(folder: Path) -> str | None:
-    if not has_read(folder) or (is_read_stored(folder) and not is_begun(folder, READING)):
+    if not READ.is_in(folder) or (READ.is_stored(folder) and not is_begun(folder, READING)):
         return None
     with open_reading(folder) as library:
         return library.about.embedder
 
 
-def _document(library: ReadingLibrary, new: list[Passage]) -> dict[str, Any]:
-    """Returns what came of it, in numbers."""
-    every = library.passages.values()
-    refused = sum((Counter(one.refused) for one in every), Counter[str]())
-    # What came of a passage is kept without its records, which stand in the library.
-    wrong = sum(one.wrong for one in every)
-    return {
-        "passages": len(library.passages),
-        "new": len(new),
-        "questions": len(library) + wrong + refused.total(),
-        "refused": dict(sorted(refused.items())),
-        "wrong": wrong,
-        "records": len(library),
-    }
-
-
-def _show(library: ReadingLibrary, came: dict[str, Any], folder: Path | str, session: Session, *, json: bool) -> None:
+def _show(library: ReadingLibrary, new: int, folder: Path | str, session: Session, *, json: bool) -> None:
+    """Prints what was read so far."""
+    # The records of a passage are in the library, and not kept with it.
+    refused = sum((Counter(one.refused) for one in library.passages.values()), Counter[str]())
+    wrong = sum(one.wrong for one in library.passages.values())
     if json:
-        print_json({**came, "folder": str(folder)})
+        document = {
+            "passages": len(library.passages),
+            "new": new,
+            "questions": len(library) + wrong + refused.total(),
+            "refused": dict(sorted(refused.items())),
+            "wrong": wrong,
+            "records": len(library),
+            "folder": str(folder),
+        }
+        print_json(document)
         return
-    rows = [("answered rightly, kept", number(len(library), ",")), ("answered wrongly", number(came["wrong"], ","))]
-    rows += [(f"refused: {why}", number(n, ",")) for why, n in came["refused"].items()]
-    title = f"{counted(len(library.passages), 'passage')} read, {came['new']:,} of them now"
-    console().print(table(title, ("questions", "number"), rows))
+    counts = {"answered rightly, kept": len(library), "answered wrongly": wrong}
+    counts |= {f"refused: {why}": n for why, n in sorted(refused.items())}
+    title = f"{counted(len(library.passages), 'passage')} read, {new:,} of them now"
+    console().print(table(title, ("questions", "number"), [(name, number(n, ",")) for name, n in counts.items()]))
     for one in library.records[-1:]:
         answered = f"{one.question.stem} {one.question.options[one.key]}. {one.reasoning}"
         console().print(plain(f"\n{one.passage}: {answered}"), soft_wrap=True)

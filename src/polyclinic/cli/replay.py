@@ -272,27 +272,23 @@ def _show_choices(screen: Console, meeting: RecordedMeeting) -> None:
 
 
 def replay(
-    trace: Annotated[
-        Path,
-        Parameter(
-            help="A trace that 'polyclinic consult --out' wrote, meetings of 'polyclinic eval tor --out', or the "
-            "folder of a run of the hospital."
-        ),
-    ],
+    trace: Path,
     /,
     *,
-    visit: Annotated[
-        str | None, Parameter(metavar="ID", help="Only this visit of a run, or of meetings the one on this record.")
-    ] = None,
-    resident: Annotated[
-        str | None, Parameter(metavar="NAME", help="Resident of a run whose visits are shown, by name or id.")
-    ] = None,
+    visit: Annotated[str | None, Parameter(metavar="ID")] = None,
+    resident: Annotated[str | None, Parameter(metavar="NAME")] = None,
     json: Json = False,
 ) -> None:
     """Shows the visits of a trace, or prints them as they were printed; of meetings, how the trees grew.
 
     Of a run of the hospital ('polyclinic run --out DIR') it lists the visits, or shows one from its beginning to its
     end: who waited for what, what was said when, what was found, given, and what came of it.
+
+    Args:
+        trace: A trace that 'polyclinic consult --out' wrote, meetings of 'polyclinic eval tor --out', or the folder of
+            a run of the hospital.
+        visit: Only this visit of a run, or of meetings the one on this record.
+        resident: Resident of a run whose visits are shown, by name or id.
     """
     trace = _only_trace(trace)
     if trace.is_dir():

@@ -95,13 +95,7 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 def show(
     *folders: Folders,
-    rows: Annotated[
-        Literal["table", "runs", "items", "calls"],
-        Parameter(
-            help="The joined table, the runs with their models and cost, every item, or every call to a model; the "
-            "last two as CSV by default."
-        ),
-    ] = "table",
+    rows: Literal["table", "runs", "items", "calls"] = "table",
     measure: Measures = None,
     columns: Columns = None,
     layout: Annotated[
@@ -115,7 +109,12 @@ def show(
     out: NewTable = None,
     json: Json = False,
 ) -> None:
-    """Prints what a run was, and what came of it; several runs are one table."""
+    """Prints what a run was, and what came of it; several runs are one table.
+
+    Args:
+        rows: The joined table, the runs with their models and cost, every item, or every call to a model; the last two
+            as CSV by default.
+    """
     if layout == "folder":
         _fetch(folders, out)
         return
@@ -175,18 +174,17 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
 def compare(
     *folders: Folders,
     measure: Compared = None,
-    baseline: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME", help="The model or method to compare all others with; by default every two are compared."
-        ),
-    ] = None,
+    baseline: Annotated[str | None, Parameter(metavar="NAME")] = None,
     seed: BootstrapSeed = 0,
     layout: Format = None,
     out: NewTable = None,
     json: Json = False,
 ) -> None:
-    """Prints paired differences; of two runs of the hospital with one seed, patient by patient."""
+    """Prints paired differences; of two runs of the hospital with one seed, patient by patient.
+
+    Args:
+        baseline: The model or method to compare all others with; by default every two are compared.
+    """
     document: Any
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         document = compare_runs(*map(Path, folders))

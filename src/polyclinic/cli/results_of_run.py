@@ -16,7 +16,7 @@ from polyclinic.hospital.record.recorded import RUN, RecordedRun, answers_file
 from polyclinic.models.journal import calls_of
 from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
-from polyclinic.models.session import Address
+from polyclinic.models.settings import Address
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import CALLS, AskedModel, CallSum
 from polyclinic.results.provenance import asked_models, call_sums, versions

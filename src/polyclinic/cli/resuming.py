@@ -18,7 +18,7 @@ from polyclinic.hospital.record.comparison import configuration_differences
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import figures
 from polyclinic.hospital.record.store import Store
-from polyclinic.run.invocation import ASIDE
+from polyclinic.run.invocation import ASIDE, alters_answers
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.tables import counted
@@ -26,7 +26,7 @@ from polyclinic.terminal.tables import counted
 _MOST_READ = 500_000  # happenings of a run that is stopped by hand
 _AGAIN = "the same command goes on from there"
 
-_MAY_DIFFER = {"model_file", *ASIDE} - {"base_url"}
+_MAY_DIFFER = {"model_file", *ASIDE}
 """Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
 
 
@@ -47,6 +47,9 @@ def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
         began = msgspec.convert(run.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{run.folder}: its configuration cannot be read by this version: {error}") from None
+    if alters_answers("base_url", began.setup.base_url, configuration.setup.base_url):
+        was, now = began.setup.base_url, configuration.setup.base_url
+        raise UserError(f"{run.folder} holds a run with base-url {was}, not {now}; name another folder with --out")
     for path, (before, now) in configuration_differences(_compared(began), _compared(configuration)).items():
         name = path.removeprefix("setup.").replace("_", "-")
         raise UserError(f"{run.folder} holds a run with {name} {before}, not {now}; name another folder with --out")

@@ -116,26 +116,14 @@ def run(
         str, options.MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}"), setting("run")
     ] = "rules",
     examiner: Annotated[options.Examiner, setting("run")] = "rules",
-    profiles: Annotated[
-        str,
-        Parameter(metavar="MODEL", help="Model that writes the residents who fall ill; templates by default."),
-        setting("run"),
-    ] = "",
-    course: Annotated[
-        str,
-        Parameter(metavar="MODEL", help="Model that decides the course of illnesses; the knowledge by default."),
-        setting("run"),
-    ] = "",
+    profiles: Annotated[str, Parameter(metavar="MODEL"), setting("run")] = "",
+    course: Annotated[str, Parameter(metavar="MODEL"), setting("run")] = "",
     learning: LearningOptions = FORGETFUL,
     protocol: Protocol = "ours",
     replicas: ReplicaOptions = ONE,
     traces: Annotated[
         bool | None,
-        Parameter(
-            negative="--no-traces",
-            help="Keep every dialogue, for 'polyclinic replay'.",
-            show_default=f"with --out, up to {_READ:,} visits",
-        ),
+        Parameter(negative="--no-traces", show_default=f"with --out, up to {_READ:,} visits"),
         setting("run"),
     ] = None,
     live: Live = False,
@@ -145,7 +133,13 @@ def run(
     models: options.Models = options.MODELS,
     kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
-    """Runs the hospital once or several times, or goes on with a run that was kept."""
+    """Runs the hospital once or several times, or goes on with a run that was kept.
+
+    Args:
+        profiles: Model that writes the residents who fall ill; templates by default.
+        course: Model that decides the course of illnesses; the knowledge by default.
+        traces: Keep every dialogue, for 'polyclinic replay'.
+    """
     if HUMAN in (doctor, patient, nurse) and (replicas.on is not None or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     if replicas.on is not None:

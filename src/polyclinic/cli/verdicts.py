@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,21 +17,19 @@ from polyclinic.judging.people import agreed, disputed, figures
 from polyclinic.judging.sheets import (
     DEPARTMENTS,
     RECORDS,
+    Material,
     blinded,
     check_needed,
-    errors_sheet,
-    is_blind,
     read_key,
+    rows_to_fill,
     sheet_of,
 )
 from polyclinic.judging.verdicts import (
-    PAIR,
     TABLES,
     Key,
     Known,
     PersonsVerdict,
     form_named,
-    in_order,
     read_verdicts,
     rows_of,
     shown_as,
@@ -91,83 +89,74 @@ ALL_VERDICTS = VerdictOptions()
 
 def export(
     form: FormName,
-    files: Annotated[
-        list[Path] | None,
-        Parameter(metavar="FILE...", help="What is judged: traces, or files of outcomes; of records none."),
-    ] = None,
+    files: Annotated[list[Path] | None, Parameter(metavar="FILE...")] = None,
     /,
     *,
-    to: Annotated[
-        Path, options.FILE, Parameter(name=("--out", "--to"), help="The sheet: .csv, .tsv, or else JSON lines.")
-    ],
+    to: Annotated[Path, options.FILE, Parameter(name=("--out", "--to"))],
     cases: Annotated[str | None, options.FILE, options.CASE_FILE] = None,
     layout: options.LayoutOption = None,
     strict: Annotated[options.Strict, _STRICT] = False,
-    questions: Annotated[
-        Path | None, options.FILE, Parameter(help="The file of questions, or MMLU's folder, for the form 'errors'.")
-    ] = None,
-    who: Annotated[
-        list[str] | None,
-        options.Several,
-        Parameter(metavar="NAME...", help="People who fill in a sheet each; their names are added to the file's."),
-    ] = None,
-    disputed_in: Annotated[
-        list[Path] | None,
-        options.Several,
-        Parameter(metavar="FILE...", help="Verdicts of two people; only their disagreements are asked of a third."),
-    ] = None,
-    departments: Annotated[
-        int, options.POSITIVE, Parameter(help="Number of departments, for the form 'records'.")
-    ] = DEPARTMENTS,
-    each: Annotated[int, options.POSITIVE, Parameter(help="Number of records of each department.")] = RECORDS,
-    seed: Annotated[
-        options.Seed,
-        Parameter(help="Random seed of records, order and blind codes."),
-    ] = 0,
+    questions: Annotated[Path | None, options.FILE] = None,
+    who: Annotated[list[str] | None, options.Several, Parameter(metavar="NAME...")] = None,
+    disputed_in: Annotated[list[Path] | None, options.Several, Parameter(metavar="FILE...")] = None,
+    departments: Annotated[int, options.POSITIVE] = DEPARTMENTS,
+    each: Annotated[int, options.POSITIVE] = RECORDS,
+    seed: options.Seed = 0,
     force: options.Force = False,
 ) -> None:
     """Writes a sheet of what people are to judge, and prints the questions.
 
     Sheets of two doctors are blind: codes stand for the doctors, and FILE.key.csv beside the sheet says who is who.
+
+    Args:
+        files: What is judged: traces, or files of outcomes; of records none.
+        to: The sheet: .csv, .tsv, or else JSON lines.
+        questions: The file of questions, or MMLU's folder, for the form 'errors'.
+        who: People who fill in a sheet each; their names are added to the file's.
+        disputed_in: Verdicts of two people; only their disagreements are asked of a third.
+        departments: Number of departments, for the form 'records'.
+        each: Number of records of each department.
     """
     bad: list[BadInput] | None = None if strict else []
     files = files or []
+    check_needed(form, files)
+    material = Material(files=files, departments=departments, each=each, seed=seed, bad=bad)
     if form == "errors":
-        if not files:
-            raise UserError("nothing to judge: 'errors' needs files of outcomes")
         if questions is None:
             raise UserError("'errors' shows the questions: name the file that was asked with --questions")
-        sheet = errors_sheet(files, {one.question.id: one for one in read_exam(questions)})
+        material = replace(material, questions={one.question.id: one for one in read_exam(questions)})
     else:
-        check_needed(form, files)
         if cases is None:
             raise UserError(f"{form!r} shows the record: name the case file with --cases")
-        known = {case.id: case for case in read_case_file(shipped_path(cases), layout=layout, strict=strict)}
-        sheet = sheet_of(form, files, known, departments=departments, each=each, seed=seed, bad=bad)
+        known = read_case_file(shipped_path(cases), layout=layout, strict=strict)
+        material = replace(material, cases={case.id: case for case in known})
+    items = sheet_of(form, material)
     _note_bad(bad, "visit")
+    asked = form_named(form)
     if disputed_in:
-        items = disputed(read_verdicts(disputed_in, form=form), form)
-        sheet = sheet.only([*items, *((item[0], *item[:0:-1]) for item in items)])  # a pair in either order
-        if not sheet.items:
+        wanted = set(disputed(read_verdicts(disputed_in, form=form), form))
+        items = {item: shown for item, shown in items.items() if asked.in_order(item) in wanted}
+        if not items:
             raise UserError("nothing is in dispute there that stands in these files; no sheet is needed")
-    if not sheet.items:
+    if not items:
         raise bad[0] if bad else UserError("there is nothing to judge in these files")
     screen = console()
-    blind = is_blind(form)
-    if blind:
-        sheet, key = blinded(sheet, seed=seed)
+    if asked.is_pair:
+        items, key = blinded(form, items, seed=seed)
         path = to.with_name(f"{to.stem}.key.csv")
         _write(path, key, force=force)
         told = f"key: {plain(str(path))}, for 'verdicts import --key' and not for who judges"
         screen.print(told, soft_wrap=True)
     for name in who or [""]:
         path = to.with_name(f"{to.stem}.{name}{to.suffix}") if name else to
-        rows = (sheet.shuffled(derive(seed, "order", form, name)) if blind else sheet).rows(name)
+        rows = rows_to_fill(form, items, name)
+        if asked.is_pair:
+            derive(seed, "order", form, name).shuffle(rows)
         _write(path, rows, force=force)
         screen.print(f"{counted(len(rows), 'item')}: {plain(str(path))}", soft_wrap=True)
     screen.print()
-    for question, asked in form_named(form).questions.items():
-        screen.print(plain(f"{question}: {asked.en} {asked.zh}  [{asked.answers.allowed}]"), soft_wrap=True)
+    for question, one in asked.questions.items():
+        screen.print(plain(f"{question}: {one.en} {one.zh}  [{one.answers.allowed}]"), soft_wrap=True)
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]], *, force: bool) -> None:
@@ -188,13 +177,15 @@ def import_verdicts(
     files: Files,
     /,
     *,
-    to: Annotated[
-        Path, options.FILE, Parameter(name=("--out", "--to"), help="File to write: .csv, .tsv, or else JSON lines.")
-    ],
+    to: Annotated[Path, options.FILE, Parameter(name=("--out", "--to"))],
     read: VerdictOptions = ALL_VERDICTS,
     force: options.Force = False,
 ) -> None:
-    """Reads what people filled in, checks it, and writes it into one file."""
+    """Reads what people filled in, checks it, and writes it into one file.
+
+    Args:
+        to: File to write: .csv, .tsv, or else JSON lines.
+    """
     if read.form is not None:
         form_named(read.form)
     if not read.items and not read.key:
@@ -238,15 +229,15 @@ def agreement(
 def _known(sheets: Sequence[Path], key: Key) -> Known:
     """Returns the items of sheets, whether or not anybody has filled them in, and of keys."""
     known: dict[str, dict[tuple[str, ...], None]] = {
-        form: {in_order(item): None for item in theirs.values()} for form, theirs in key.items()
+        form: {form_named(form).in_order(item): None for item in theirs.values()} for form, theirs in key.items()
     }
     for path in sheets:
         for line, row in rows_of(path):
             name = str(row.get("form", ""))
-            keys = form_named(name).keys
+            form = form_named(name)
             try:
-                item = shown_as(name, tuple(str(row.get(one, "")) for one in keys), key)
+                item = shown_as(name, tuple(str(row.get(one, "")) for one in form.keys), key)
             except BadInput as error:
                 raise BadInput(error.problem, path=path, line=line) from None
-            known.setdefault(name, {})[in_order(item) if keys[1:] == PAIR else item] = None
+            known.setdefault(name, {})[form.in_order(item)] = None
     return known

@@ -39,8 +39,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Judgement
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Reply
-from polyclinic.models.open import OpenModels
-from polyclinic.models.session import Session
+from polyclinic.models.session import OpenModels, Session
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
@@ -116,7 +115,7 @@ async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | Non
     seats = {"grader": plan.models, "director": [plan.director]}
     if visits is not None:
         seats |= {"patient": [visits.patient], "examiner": [visits.examiner], "doctor": plan.doctors}
-    models, opened = OpenModels(settings.said, None, settings.temperature), list[Tested]()
+    models, opened = OpenModels(None, settings.said, None, settings.temperature), list[Tested]()
     for role, minds in seats.items():
         for called in filter(None, (model_of(one) for one in minds if one is not None)):
             if tested is None:

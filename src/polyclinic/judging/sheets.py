@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from polyclinic.cases.case import Case
@@ -27,108 +27,90 @@ DEPARTMENTS = 10
 RECORDS = 5  # the paper's sample of records: five of each of ten departments (AI Hospital §3.3)
 
 
-class Sheet:
-    """The rows of a form, without answers."""
-
-    def __init__(self, form: str, rows: Iterable[tuple[Item, Mapping[str, str]]]) -> None:
-        self.form, self._form = form, form_named(form)
-        self.items: dict[Item, Mapping[str, str]] = {}
-        for item, shown in rows:
-            self.items.setdefault(item, shown)
-
-    def only(self, items: Iterable[Item]) -> Sheet:
-        """Returns the sheet of some of its items, in their order here."""
-        wanted = set(items)
-        return Sheet(self.form, ((item, shown) for item, shown in self.items.items() if item in wanted))
-
-    def shuffled(self, order: Random) -> Sheet:
-        """Returns the sheet with its items in an order that is drawn."""
-        items = list(self.items.items())
-        order.shuffle(items)
-        return Sheet(self.form, items)
-
-    def rows(self, who: str = "") -> list[dict[str, Any]]:
-        """Returns what is written: keys, what is shown, and empty answers, for a person where one is named."""
-        form = self._form
-        return [
-            {
-                "form": self.form,
-                **dict(zip(form.keys, item, strict=True)),
-                **shown,
-                "who": who,
-                **dict.fromkeys(form.questions, ""),
-                "comment": "",
-            }
-            for item, shown in self.items.items()
-        ]
+Items = Mapping[Item, dict[str, str]]  # the items of a sheet, and what is shown of each
+_Rows = Iterator[tuple[Item, dict[str, str]]]
+_Visits = Iterator[tuple[str, Trace, Case]]
 
 
-def sheet_of(
-    form: str,
-    files: Sequence[Path],
-    cases: Mapping[str, Case],
-    *,
-    departments: int = DEPARTMENTS,
-    each: int = RECORDS,
-    seed: int = 0,
-    bad: list[BadInput] | None = None,
-) -> Sheet:
-    """Returns the sheet of a form that shows cases: of traces, of outcomes (explanations), or of the cases (records).
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What is judged, and what it is shown with.
 
-    With a list for `bad` input, visits that cannot be read, or are of other cases, go there and are left out.
+    Attributes:
+        files: of traces, or of outcomes (explanations, errors).
+        cases: by id, also those whose records are judged; questions are those that were asked.
+        departments: whose records are drawn, so many of `each`.
+        bad: takes visits that cannot be read, or are of other cases; without a list they are errors.
     """
-    check_needed(form, files)
-    if form == "records":
-        rows = _records(cases.values(), departments, each, seed)
-    elif form == "explanations":
-        rows = _explanations(files, cases)
-    else:
-        visits = _visits(files, cases, bad)
-        if form == "rounds":
-            rows = _rounds(visits)
-        else:
-            rows = _reports(form, visits) if form in ("grades", "failures") else _pairs(form, visits, seed)
-    return Sheet(form, rows)
+
+    files: Sequence[Path] = ()
+    cases: Mapping[str, Case] = field(default_factory=dict)
+    questions: Mapping[str, ExamQuestion] = field(default_factory=dict)
+    departments: int = DEPARTMENTS
+    each: int = RECORDS
+    seed: int = 0
+    bad: list[BadInput] | None = None
+
+    def visits(self) -> _Visits:
+        """Yields the visits that came to their end, with doctor or team and case; those of other cases are `bad`.
+
+        The visits of a team's doctors are left out: the discussion is judged in their place.
+        """
+        for path in self.files:
+            for trace in Trace.read(path, bad=self.bad):
+                begin, ended = trace[0], trace.last(Ended)
+                if ended is None or ended.reason is End.FAILED or not isinstance(begin, Opened | Convened):
+                    continue
+                if isinstance(begin, Opened) and begin.doctor:
+                    continue
+                doctor = begin.minds[Role.DOCTOR] if isinstance(begin, Opened) else " + ".join(begin.doctors)
+                try:
+                    yield doctor, trace, self.case(begin.case)
+                except UserError as error:
+                    if self.bad is None:
+                        raise
+                    self.bad.append(BadInput(str(error), path=path))
+
+    def outcomes(self) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+        """Yields file, id and outcome of each line; each method is called after its file."""
+        for path in self.files:
+            for _, line in read_records(path, dict[str, Any], "an outcome"):
+                yield path, str(line.get("id", "")), line.get("outcome") or {}
+
+    def case(self, id: str) -> Case:
+        """Returns a case that is judged."""
+        if id not in self.cases:
+            raise UserError(f"case {id!r} is not in the case file; name the one that was judged")
+        return self.cases[id]
+
+
+def sheet_of(form: str, material: Material) -> Items:
+    """Returns the items of a form, each once."""
+    check_needed(form, material.files)
+    items: dict[Item, dict[str, str]] = {}
+    for item, shown in _ROWS[form](material):
+        items.setdefault(item, shown)
+    return items
+
+
+def rows_to_fill(form: str, items: Items, who: str = "") -> list[dict[str, Any]]:
+    """Returns the rows of a sheet: keys, what is shown, and empty answers, for a person where one is named."""
+    asked = form_named(form)
+    empty = {"who": who, **dict.fromkeys(asked.questions, ""), "comment": ""}
+    return [asked.row(form, item) | shown | empty for item, shown in items.items()]
 
 
 def check_needed(form: str, files: Sequence[Path]) -> None:
     """Raises a UserError if there is no such form, or if it needs files and has none."""
     form_named(form)
     if not files and form != "records":
-        wanted = "files of outcomes" if form == "explanations" else "traces"
+        wanted = "files of outcomes" if form in ("explanations", "errors") else "traces"
         raise UserError(f"nothing to judge: {form!r} needs {wanted}")
 
 
-_Rows = Iterator[tuple[Item, Mapping[str, str]]]
-_Visits = Iterator[tuple[str, Trace, Case]]
-
-
-def _visits(paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None) -> _Visits:
-    """Yields the visits that came to their end, with doctor or team and case; those of other cases are `bad`.
-
-    The visits of a team's doctors are left out: the discussion is judged in their place.
-    """
-    for path in paths:
-        for trace in Trace.read(path, bad=bad):
-            begin, ended = trace[0], trace.last(Ended)
-            if ended is None or ended.reason is End.FAILED or not isinstance(begin, Opened | Convened):
-                continue
-            if isinstance(begin, Opened) and begin.doctor:
-                continue
-            doctor = begin.minds[Role.DOCTOR] if isinstance(begin, Opened) else " + ".join(begin.doctors)
-            try:
-                case = _named(cases, begin.case)
-            except UserError as error:
-                if bad is None:
-                    raise
-                bad.append(BadInput(str(error), path=path))
-                continue
-            yield doctor, trace, case
-
-
-def _rounds(visits: _Visits) -> _Rows:
+def _rounds(material: Material) -> _Rows:
     """Yields every round: a doctor's turn and the answers of patient and examiner."""
-    for doctor, trace, case in visits:
+    for doctor, trace, case in material.visits():
         language, record = case.presentation.language, _record(case)
         turns: dict[int, list[str]] = {}
         for event in trace:
@@ -140,79 +122,87 @@ def _rounds(visits: _Visits) -> _Rows:
                 yield (case.id, doctor, str(turn)), {"record": record, "said": "\n".join(said)}
 
 
-def _pairs(form: str, visits: _Visits, seed: int) -> _Rows:
+def _pairs(material: Material) -> _Rows:
     said: dict[str, dict[str, str]] = {}
-    right: dict[str, str] = {}
-    for doctor, trace, case in visits:
+    for doctor, trace, case in material.visits():
         if dialogue := "\n".join(said_in(trace)):
             said.setdefault(case.id, {}).setdefault(doctor, dialogue)
-            right[case.id] = _diagnoses(case)
     for id, dialogues in said.items():
         for pair in combinations(sorted(dialogues), 2):
-            first, second = derive(seed, "pairs", id, *pair).sample(pair, 2)
-            shown = {"first_dialogue": dialogues[first], "second_dialogue": dialogues[second]}
-            yield (id, first, second), {"right": right[id], **shown} if form == "pairs doctor" else shown
+            first, second = derive(material.seed, "pairs", id, *pair).sample(pair, 2)
+            yield (id, first, second), {"first_dialogue": dialogues[first], "second_dialogue": dialogues[second]}
 
 
-def _records(cases: Iterable[Case], departments: int, each: int, seed: int) -> _Rows:
+def _pairs_with_truth(material: Material) -> _Rows:
+    for item, shown in _pairs(material):
+        yield item, {"right": _diagnoses(material.cases[item[0]]), **shown}
+
+
+def _records(material: Material) -> _Rows:
     """Yields records to be checked, drawn by the seed from each of the departments with most cases."""
     by_department: dict[str, list[Case]] = {}
-    for case in cases:
+    for case in material.cases.values():
         by_department.setdefault(case.department, []).append(case)
-    for department, theirs in sorted(by_department.items(), key=lambda one: -len(one[1]))[:departments]:
-        drawn = derive(seed, "records", department).sample(theirs, min(each, len(theirs)))
+    largest = sorted(by_department.items(), key=lambda one: -len(one[1]))[: material.departments]
+    for department, theirs in largest:
+        drawn = derive(material.seed, "records", department).sample(theirs, min(material.each, len(theirs)))
         for case in sorted(drawn, key=theirs.index):
             yield (case.id,), {"department": department, "record": f"{_record(case)}\n{_reference(case)}"}
 
 
-def _reports(form: str, visits: _Visits) -> _Rows:
-    for doctor, trace, case in visits:
-        reported = trace.last(Reported)
-        if reported is None:
-            continue
-        shown = {"reference": f"{_record(case)}\n{_reference(case)}"}
-        if form == "failures":
+def _grades(material: Material) -> _Rows:
+    for item, shown in _failures(material):
+        yield item, {name: text for name, text in shown.items() if name != "done"}
+
+
+def _failures(material: Material) -> _Rows:
+    for doctor, trace, case in material.visits():
+        if (reported := trace.last(Reported)) is not None:
             done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
-            shown["done"] = "; ".join(dict.fromkeys(done))
-        yield (case.id, doctor), {**shown, "report": _report(reported.report, case.presentation.language)}
+            yield (
+                (case.id, doctor),
+                {
+                    "reference": f"{_record(case)}\n{_reference(case)}",
+                    "done": "; ".join(dict.fromkeys(done)),
+                    "report": _report(reported.report, case.presentation.language),
+                },
+            )
 
 
-def _explanations(paths: Iterable[Path], cases: Mapping[str, Case]) -> _Rows:
-    """Yields the explanations in the files of `eval tor --out`; each method is called after its file."""
-    for path in paths:
-        for _, line in read_records(path, dict[str, Any], "an outcome"):
-            case = _named(cases, str(line.get("id", "")))
-            said = str((line.get("outcome") or {}).get("rationale") or "")
-            shown = {"record": _record(case), "diagnoses": _diagnoses(case), "explanation": said}
-            yield (case.id, path.stem), shown
+def _explanations(material: Material) -> _Rows:
+    for path, id, outcome in material.outcomes():
+        case, said = material.case(id), str(outcome.get("rationale") or "")
+        yield (id, path.stem), {"record": _record(case), "diagnoses": _diagnoses(case), "explanation": said}
 
 
-def errors_sheet(paths: Iterable[Path], questions: Mapping[str, ExamQuestion]) -> Sheet:
-    """Returns the wrong answers in the files of an exam's `eval --out`; each method is called after its file."""
-    rows: list[tuple[Item, Mapping[str, str]]] = []
-    for path in paths:
-        for _, line in read_records(path, dict[str, Any], "an outcome"):
-            outcome, id = line.get("outcome") or {}, str(line.get("id", ""))
-            if id not in questions:
-                raise UserError(f"question {id!r} of {path} is not in the file of questions; name the one asked")
-            asked = questions[id]
-            answer = [key for key in asked.question.options if key in (outcome.get("answers") or ())]
-            if answer and {*answer} != {*asked.key}:
-                shown = {"asked": show(asked.question), "key": _chosen(asked, asked.key)}
-                calls = (f"{one.get('purpose')}: {one.get('text')}" for one in outcome.get("trace") or ())
-                said = "\n\n".join([*calls, str(outcome.get("rationale") or "")])
-                rows.append(((id, path.stem), {**shown, "said": said.strip(), "answer": _chosen(asked, answer)}))
-    return Sheet("errors", rows)
+def _errors(material: Material) -> _Rows:
+    """Yields the wrong answers to exam questions."""
+    for path, id, outcome in material.outcomes():
+        if id not in material.questions:
+            raise UserError(f"question {id!r} of {path} is not in the file of questions; name the one asked")
+        asked = material.questions[id]
+        answer = [key for key in asked.question.options if key in (outcome.get("answers") or ())]
+        if answer and {*answer} != {*asked.key}:
+            calls = (f"{one.get('purpose')}: {one.get('text')}" for one in outcome.get("trace") or ())
+            said = "\n\n".join([*calls, str(outcome.get("rationale") or "")])
+            shown = {"asked": show(asked.question), "key": _chosen(asked, asked.key), "said": said.strip()}
+            yield (id, path.stem), shown | {"answer": _chosen(asked, answer)}
+
+
+_ROWS: dict[str, Callable[[Material], _Rows]] = {
+    "pairs doctor": _pairs_with_truth,
+    "pairs patient": _pairs,
+    "rounds": _rounds,
+    "records": _records,
+    "grades": _grades,
+    "explanations": _explanations,
+    "failures": _failures,
+    "errors": _errors,
+}
 
 
 def _chosen(asked: ExamQuestion, keys: Iterable[str]) -> str:
     return "; ".join(f"{key}. {asked.question.options[key]}" for key in keys)
-
-
-def _named(cases: Mapping[str, Case], id: str) -> Case:
-    if id not in cases:
-        raise UserError(f"case {id!r} is not in the case file; name the one that was judged")
-    return cases[id]
 
 
 def _record(case: Case) -> str:
@@ -245,22 +235,17 @@ _PARTS: dict[Language, tuple[str, ...]] = {
 _DOCTORS = tuple(f"{key}_doctor" for key in PAIR)
 
 
-def is_blind(form: str) -> bool:
-    """Whether a form's sheets are blind: those of two doctors are."""
-    return form_named(form).keys[1:] == PAIR
-
-
-def blinded(sheet: Sheet, *, seed: int) -> tuple[Sheet, list[dict[str, Any]]]:
-    """Returns a sheet with codes in the place of doctors, and the rows of its key."""
-    items: dict[Item, Mapping[str, str]] = {}
+def blinded(form: str, items: Items, *, seed: int) -> tuple[Items, list[dict[str, Any]]]:
+    """Returns items with codes in the place of doctors, and the rows of their key."""
+    blind: dict[Item, dict[str, str]] = {}
     key: list[dict[str, Any]] = []
-    for item, shown in sheet.items.items():
-        drawn = derive(seed, "blind", sheet.form, *item)
+    for item, shown in items.items():
+        drawn = derive(seed, "blind", form, *item)
         codes = tuple(f"{BLIND}{drawn.getrandbits(32):08x}" for _ in PAIR)
-        items[item[0], *codes] = shown
+        blind[item[0], *codes] = shown
         named = zip((*PAIR, *_DOCTORS), (*codes, *item[1:]), strict=True)
-        key.append({"form": sheet.form, "case": item[0], **dict(named)})
-    return Sheet(sheet.form, items.items()), key
+        key.append({"form": form, "case": item[0], **dict(named)})
+    return blind, key
 
 
 def read_key(paths: Iterable[Path]) -> Key:

@@ -29,6 +29,8 @@ from polyclinic.statistics.agreement import Level
 from polyclinic.yaml_files import read_yaml
 
 Answer = str | float  # one of the words that count, or a number on a scale
+Item = tuple[str, ...]  # what names an item: the values of its form's keys, in their order
+PAIR = ("first", "second")
 
 
 class Answers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,6 +89,19 @@ class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     questions: dict[str, SheetQuestion]
     third: bool = False  # a third person decides where two differ; agreement is of the first two
 
+    @property
+    def is_pair(self) -> bool:
+        """Whether two doctors are compared."""
+        return self.keys[1:] == PAIR
+
+    def in_order(self, item: Item) -> Item:
+        """Returns an item as verdicts name it: two doctors in the order of the alphabet."""
+        return (item[0], *sorted(item[1:])) if self.is_pair else item
+
+    def row(self, name: str, item: Item) -> dict[str, Any]:
+        """Returns how a row of a file names the form and the item."""
+        return {"form": name, **dict(zip(self.keys, item, strict=True))}
+
 
 @functools.cache
 def forms() -> Mapping[str, SheetForm]:
@@ -113,10 +128,10 @@ _MENDS = f"where that was done on purpose, take the field {_SUM!r} away"
 _LONGEST = 16 * 2**20
 
 TABLES = {".csv": ",", ".tsv": "\t"}  # what parts the fields of a table, by the ending of its file
-PAIR = ("first", "second")
-_TURNED: dict[Answer, Answer] = {"first": "second", "second": "first"}
-
-Item = tuple[str, ...]  # what names an item: the values of its form's keys, in their order
+TURNED: dict[Answer, Answer] = {
+    "first": "second",
+    "second": "first",
+}  # answers with the two doctors the other way round
 
 
 class PersonsVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,14 +146,9 @@ class PersonsVerdict(msgspec.Struct, frozen=True, kw_only=True):
     def row(self) -> dict[str, Any]:
         """Returns it as a line of a file."""
         form = form_named(self.form)
-        row: dict[str, Any] = {"form": self.form, **dict(zip(form.keys, self.item, strict=True)), "who": self.who}
+        row = form.row(self.form, self.item) | {"who": self.who}
         row |= {question: self.answers.get(question) for question in form.questions}
         return row | ({"comment": self.comment} if self.comment else {})
-
-
-def in_order(item: Item) -> Item:
-    """Returns an item of two doctors with their names in the order of the alphabet."""
-    return (item[0], *sorted(item[1:]))
 
 
 Known = Mapping[str, Collection[Item]]  # the items that can be spoken of, by form
@@ -147,6 +157,7 @@ Known = Mapping[str, Collection[Item]]  # the items that can be spoken of, by fo
 Key = Mapping[str, Mapping[Item, Item]]
 """Who is who in blind sheets, by form: the item with codes in it, and the same with the doctors."""
 
+_NOBODY: Key = {}
 BLIND = "blind-"  # how the code begins that stands for a doctor in a blind sheet
 
 
@@ -170,7 +181,7 @@ def read_verdicts(
         sealed: dict[str, list[PersonsVerdict]] = {}
         for line, row in rows_of(path, bad=bad):
             try:
-                verdict = _verdict(row, form, key or {})
+                verdict = verdict_of(row, form, key or {})
                 if verdict is None:
                     continue
                 if told_sum := _text(row.get(_SUM)):
@@ -264,7 +275,8 @@ def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[
         raise BadInput(f"not a table ({error})", path=path, line=numbers[reader.line_num - 1]) from None
 
 
-def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVerdict | None:
+def verdict_of(row: Mapping[str, Any], default: str | None = None, key: Key = _NOBODY) -> PersonsVerdict | None:
+    """Returns the verdict of a row, of the `default` form where it names none; None where no question is answered."""
     said = {str(field).strip(): _text(value) for field, value in row.items() if field is not None}
     said["who"] = said.get("who") or said.pop("rater", "")  # as files of marks call it
     name = said.get("form") or default
@@ -277,22 +289,21 @@ def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVe
         raise BadInput(f"no {missing[0]!r}; an item of {name!r} has {', '.join(form.keys)}")
     fields = (*_BESIDE, *form.keys, *form.shown, *form.questions)
     if unknown := [field for field in said if field and field not in fields]:
-        raise BadInput(f"{unknown[0]!r} is no field of {name!r}; its questions are {', '.join(form.questions)}")
+        raise BadInput(f"{unknown[0][:40]!r} is no field of {name!r}; its questions are {', '.join(form.questions)}")
     answers: dict[str, Answer] = {}
     for question, asked in form.questions.items():
-        if not (written := said.get(question, "")):
-            continue
-        answer = asked.answers.read(written)
-        if answer is None:
-            raise BadInput(f"{written[:40]!r} is no answer to {question!r}; allowed: {asked.answers.allowed}")
-        answers[question] = answer
+        if written := said.get(question, ""):
+            answer = asked.answers.read(written)
+            if answer is None:
+                raise BadInput(f"{written[:40]!r} is no answer to {question!r}; allowed: {asked.answers.allowed}")
+            answers[question] = answer
     if not answers:
         return None
     if not said.get("who"):
         raise BadInput("nobody says it: 'who' is empty; write a name in each row")
     item = shown_as(name, tuple(said[one] for one in form.keys), key)
-    if form.keys[1:] == PAIR and item != (ordered := in_order(item)):
-        item, answers = ordered, {question: _TURNED.get(answer, answer) for question, answer in answers.items()}
+    if item != form.in_order(item):
+        item, answers = form.in_order(item), {question: TURNED.get(one, one) for question, one in answers.items()}
     return PersonsVerdict(form=name, item=item, who=said["who"], answers=answers, comment=said.get("comment", ""))
 
 

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, Protocol, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
@@ -27,31 +28,101 @@ from polyclinic.seals import row_seal, seal
 from polyclinic.sqlite_file import application, claim, connect, transaction
 from polyclinic.storage.memory import open_store_memory, point
 
+FORMAT = 1
+ENOUGH = 3
+"""The least experience before any is used; the paper's k."""
+
+_ENTRIES = (
+    "CREATE TABLE entries (n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, task TEXT NOT NULL, "
+    "entry BLOB NOT NULL, vector BLOB NOT NULL)"
+)
+_NOTES = (
+    "CREATE TABLE practice (patients INTEGER NOT NULL, what TEXT NOT NULL, came BLOB NOT NULL, "
+    "PRIMARY KEY (patients, what)) WITHOUT ROWID"
+)
 _FACTS = "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
-_SEALED = "PRAGMA user_version = 1"
-"""Says that a file has its seals; files of earlier versions get them when they are opened."""
+_ADD = "INSERT INTO entries (kind, task, entry, vector) VALUES (?, ?, ?, ?)"
+_OLD_READING = (
+    _ENTRIES,
+    _NOTES,
+    "INSERT INTO entries (kind, task, entry, vector) SELECT 'passage', passage, came, x'' FROM passages ORDER BY n",
+    "INSERT INTO entries (kind, task, entry, vector) SELECT 'record', '', record, vector FROM records ORDER BY n",
+    "DROP TABLE passages",
+    "DROP TABLE records",
+)
+_SEALED = 2
+"""The `user_version` of files whose seals follow each commit; 1 had triggers for that, and 0 has no seals."""
 _ALL = 1 << 64
 
-MemoryRow = tuple[str, str, bytes, bytes]  # Kind, task, entry and vector
+_VECTORS = "make its vectors anew: polyclinic memory build DIR --embedder NAME --out NEW"
+_PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
+_ANEW = {"format": _PRACTISE, "knowledge": _PRACTISE, "embedder": _VECTORS, "dimensions": _VECTORS}
+"""What to do about a memory that was made with something else."""
+
+MemoryRow = tuple[str, str, bytes, bytes]  # kind, task, entry and vector
 
 
-class MadeWith(Protocol):
-    """What a memory was made with."""
+class About(msgspec.Struct, frozen=True, kw_only=True):
+    """What a memory was made with; it can be used with the same.
 
-    def difference(self, wanted: Any) -> str:
+    Attributes:
+        embedder: that made the vectors, which have so many `dimensions`.
+        knowledge: names the choices that its answers are among (diseases, examinations); "" for documents.
+    """
+
+    embedder: str
+    dimensions: int
+    knowledge: str = ""
+    format: int = FORMAT
+
+    def difference(self, wanted: About) -> str:
         """Returns how it differs from what is wanted, and what to do; "" if it does not."""
+        for what, advice in _ANEW.items():
+            here, there = getattr(wanted, what), getattr(self, what)
+            if here != there:
+                return f"was made with {what} {there}, and is asked for with {here}; {advice}"
+        return ""
 
 
-A = TypeVar("A", bound=MadeWith)
+@dataclass(frozen=True)
+class MemoryKind:
+    """A kind of memory.
+
+    Attributes:
+        file: its name in the folder; `pointer` is the file that names a database instead.
+        mark: SQLite's application id.
+        what: it is, in messages.
+        made_by: the command that makes one.
+    """
+
+    file: str
+    pointer: str
+    mark: int
+    what: str
+    made_by: str
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder has such a memory, or names the database that has it."""
+        return (folder / self.file).is_file() or self.is_stored(folder)
+
+    def is_stored(self, folder: Path) -> bool:
+        """Whether a folder names the database that has the memory."""
+        return (folder / self.pointer).is_file()
+
+
+PATIENTS = MemoryKind(
+    "memory.sqlite", "memory.store", 0x706F6C6D, "a memory of a doctor", "polyclinic evolve --out DIR"
+)
+READ = MemoryKind("reading.sqlite", "reading.store", 0x706F6C64, "what a doctor has read", "polyclinic memory read DIR")
 
 
 class KeptMemory(Protocol):
     """The rows of a memory, in a file or in a database that several machines share."""
 
-    path: Path  # of the file, or of that which says where the database is
+    path: Path  # of the file, or of that which names the database
 
     def entries(self) -> Iterable[MemoryRow]:
-        """Returns kind, task, entry and vector of all that is remembered, in the order in which it came."""
+        """Returns all entries, in the order in which they came."""
 
     def notes(self) -> Iterable[tuple[int, str, bytes]]:
         """Returns of each note after how many patients, what, and what came."""
@@ -60,56 +131,44 @@ class KeptMemory(Protocol):
         """Remembers all of it, or nothing; raises BadInput if it cannot."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryKind(Generic[A]):
-    """A kind of memory: of patients, or of documents."""
-
-    file: str  # its name in the folder
-    pointer: str  # the file that says in which database it is instead
-    mark: int  # SQLite's application id
-    what: str  # it is, in messages
-    made_by: str  # the command that makes one
-    about: type[A]  # the type of what it says of itself
-    tables: tuple[str, ...]  # statements that make them
-    read: str  # the query for its rows, as `MemoryRow`
-    add: dict[str, str]  # for each kind of row the statement that adds one
-    noted: str = ""  # the query for its notes, if it has any
-
-
 class _MemoryFile:
     """The rows of a memory in its file; see `KeptMemory`."""
 
-    def __init__(self, file: sqlite3.Connection, path: Path, kind: MemoryKind[Any]) -> None:
-        self._file, self.path, self._kind = file, path, kind
+    def __init__(self, file: sqlite3.Connection, path: Path) -> None:
+        self._file, self.path = file, path
 
     def entries(self) -> Iterable[MemoryRow]:
-        return self._file.execute(self._kind.read)
+        return self._file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n")
 
     def notes(self) -> Iterable[tuple[int, str, bytes]]:
-        return self._file.execute(self._kind.noted) if self._kind.noted else []
+        return self._file.execute("SELECT * FROM practice ORDER BY patients, what")
 
     def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
+        file = self._file
         try:
-            with transaction(self._file):
-                for kind, task, entry, vector in rows:
-                    values = {"kind": kind, "task": task, "entry": entry, "vector": vector}
-                    self._file.execute(self._kind.add[kind], values)
-                for note in notes:
-                    self._file.execute("INSERT INTO practice VALUES (?, ?, ?)", tuple(note))
+            with transaction(file):
+                added = [row_seal("entries", file.execute(_ADD, row).lastrowid, *row) for row in rows]
+                file.executemany("INSERT INTO practice VALUES (?, ?, ?)", notes)
+                added += [row_seal("practice", *note) for note in notes]
+                rows_seal = (int(_fact(file, "rows seal")) + sum(added)) % _ALL
+                file.execute("UPDATE facts SET value = ? WHERE name = 'rows seal'", (str(rows_seal),))
         except sqlite3.Error as error:
             raise BadInput(f"the memory cannot be written: {error}", path=self.path) from None
 
 
 @contextmanager
 def open_kept(
-    folder: Path, kind: MemoryKind[A], about: A | None, *, must_exist: bool, rows: bool = True
-) -> Iterator[tuple[A, KeptMemory]]:
-    """Opens a memory, in the folder's file or in the database to which the folder points."""
-    if (folder / kind.pointer).is_file():
+    folder: Path, kind: MemoryKind, about: About | None, *, must_exist: bool, rows: bool = True
+) -> Iterator[tuple[About, KeptMemory]]:
+    """Opens a memory, in the folder's file or in the database that the folder names.
+
+    Without `about`, it must exist; without `rows`, damage of its rows is not looked for.
+    """
+    if kind.is_stored(folder):
         made = None if about is None or must_exist else msgspec.json.encode(about)
         with open_store_memory(folder, made, kind.pointer) as (stored, written):
             with reading(kind, stored.path):
-                found = msgspec.json.decode(written, type=kind.about)
+                found = msgspec.json.decode(written, type=About)
             _check_made_with(found, about, stored.path)
             yield found, stored
         return
@@ -125,13 +184,13 @@ def open_kept(
         with reading(kind, path):
             found = _made_with(file, kind, about, path, rows=rows)
         _check_made_with(found, about, path)
-        yield found, _MemoryFile(file, path, kind)
+        yield found, _MemoryFile(file, path)
     finally:
         file.close()
 
 
 @contextmanager
-def reading(kind: MemoryKind[Any], path: Path) -> Iterator[None]:
+def reading(kind: MemoryKind, path: Path) -> Iterator[None]:
     """Raises BadInput if what is done within cannot be done with the file."""
     try:
         yield
@@ -139,53 +198,53 @@ def reading(kind: MemoryKind[Any], path: Path) -> Iterator[None]:
         raise BadInput(f"cannot be read as {kind.what}: {error}", path=path) from None
 
 
-def _check_made_with(found: MadeWith, wanted: MadeWith | None, path: Path) -> None:
+def _check_made_with(found: About, wanted: About | None, path: Path) -> None:
     if wanted is not None and (problem := found.difference(wanted)):
         raise BadInput(problem, path=path)
 
 
-def _made_with(file: sqlite3.Connection, kind: MemoryKind[A], about: A | None, path: Path, *, rows: bool) -> A:
-    """Returns what a file was made with, after it was made or sealed if need be, and its seals were checked."""
-
-    def add_seal(value: str, *row: object) -> str:
-        return str((int(value) + row_seal(*row)) % _ALL)
-
-    file.create_function("add_seal", -1, add_seal, deterministic=True)
-    made: list[tuple[str, *tuple[Any, ...]]] = []
-    if about is not None:
-        made += [(table,) for table in (_FACTS, *kind.tables)]
-        made.append(("INSERT INTO facts VALUES ('about', ?)", msgspec.json.encode(about).decode()))
-    if application(file) != kind.mark and (about is None or not claim(file, kind.mark, made)):
-        raise BadInput(f"is not {kind.what}", path=path)
-    if not _is_sealed(file):
+def _made_with(file: sqlite3.Connection, kind: MemoryKind, about: About | None, path: Path, *, rows: bool) -> About:
+    """Returns what a file was made with, after it was made or brought up to date if need be, and checked."""
+    if application(file) != kind.mark:
+        facts = "" if about is None else msgspec.json.encode(about).decode()
+        add = ("INSERT INTO facts VALUES ('about', ?)", facts)
+        if about is None or not claim(file, kind.mark, [(_FACTS,), (_ENTRIES,), (_NOTES,), add]):
+            raise BadInput(f"is not {kind.what}", path=path)
+    if _version(file) < _SEALED:
         with transaction(file):
-            if not _is_sealed(file):
-                _seal_all(file)
+            if (before := _version(file)) < _SEALED:
+                if before:
+                    _check_seals(file)
+                _bring_up_to_date(file)
     file.execute("BEGIN")  # one look, as another process may write
     try:
-        if _fact(file, "about seal") != _about_seal(file):
-            raise ValueError("what it was made with is damaged")
-        if rows and _fact(file, "rows seal") != str(_sum_of_rows(file)):
-            raise ValueError("what is in it is damaged: it is not what was stored")
+        _check_seals(file, rows=rows)
     finally:
         file.execute("ROLLBACK")
-    return msgspec.json.decode(_fact(file, "about"), type=kind.about)
+    return msgspec.json.decode(_fact(file, "about"), type=About)
 
 
-def _is_sealed(file: sqlite3.Connection) -> bool:
-    return bool(file.execute("PRAGMA user_version").fetchone()[0])
+def _version(file: sqlite3.Connection) -> int:
+    return int(file.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _seal_all(file: sqlite3.Connection) -> None:
-    """Seals what a file holds, and has the seal of its rows follow what is added."""
-    for name, value in (("about seal", _about_seal(file)), ("rows seal", str(_sum_of_rows(file)))):
-        file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
-    for table in _tables(file):
-        names = file.execute("SELECT name FROM pragma_table_info(?)", (table,))
-        row = ", ".join(f"new.{name}" for (name,) in names)
-        adding = f"UPDATE facts SET value = add_seal(value, '{table}', {row}) WHERE name = 'rows seal'"  # noqa: S608
-        file.execute(f"CREATE TRIGGER IF NOT EXISTS {table}_seal AFTER INSERT ON {table} BEGIN {adding}; END")
-    file.execute(_SEALED)
+def _bring_up_to_date(file: sqlite3.Connection) -> None:
+    """Gives a new file, or one of an earlier version, its seals."""
+    for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        file.execute(f'DROP TRIGGER "{name}"')
+    if "passages" in _tables(file):
+        for statement in _OLD_READING:
+            file.execute(statement)
+    for fact, value in (("about seal", _about_seal(file)), ("rows seal", str(_sum_of_rows(file)))):
+        file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (fact, value))
+    file.execute(f"PRAGMA user_version = {_SEALED}")
+
+
+def _check_seals(file: sqlite3.Connection, *, rows: bool = True) -> None:
+    if _fact(file, "about seal") != _about_seal(file):
+        raise ValueError("what it was made with is damaged")
+    if rows and _fact(file, "rows seal") != str(_sum_of_rows(file)):
+        raise ValueError("what is in it is damaged: it is not what was stored")
 
 
 def _fact(file: sqlite3.Connection, name: str) -> str:
@@ -209,56 +268,9 @@ def _tables(file: sqlite3.Connection) -> list[str]:
     return sorted(name for (name,) in found if name != "facts")
 
 
-FORMAT = 1
-FILE = "memory.sqlite"
-POINTER = "memory.store"  # The file that says in which database a folder's memory is
-ENOUGH = 3  # So much experience there must be before any is used; the paper's k
-
-_VECTORS = "make its vectors anew: polyclinic memory build DIR --embedder NAME --out NEW"
-_PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
-_ANEW = {"format": _PRACTISE, "knowledge": _PRACTISE, "embedder": _VECTORS, "dimensions": _VECTORS}
-"""What to do about a memory that was made with something else."""
-
 _AT = re.compile(r"(?P<folder>.+)@(?P<patients>\d+)", re.DOTALL)
 _KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
 _encode = msgspec.msgpack.encode
-
-
-class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a memory was made with; it can be used with the same."""
-
-    embedder: str  # made the vectors
-    dimensions: int  # of a vector
-    knowledge: str  # names the choices that its answers are among (diseases, examinations)
-    format: int = FORMAT
-
-    def difference(self, wanted: About) -> str:
-        """See `MadeWith.difference`."""
-        for what, advice in _ANEW.items():
-            here, there = getattr(wanted, what), getattr(self, what)
-            if here != there:
-                return f"was made with {what} {there}, and is asked for with {here}; {advice}"
-        return ""
-
-
-_ADD_ENTRY = "INSERT INTO entries (kind, task, entry, vector) VALUES (:kind, :task, :entry, :vector)"
-_KIND = MemoryKind(
-    file=FILE,
-    pointer=POINTER,
-    mark=0x706F6C6D,
-    what="a memory of a doctor",
-    made_by="polyclinic evolve --out DIR",
-    about=About,
-    tables=(
-        "CREATE TABLE entries (n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, task TEXT NOT NULL, "
-        "entry BLOB NOT NULL, vector BLOB NOT NULL)",
-        "CREATE TABLE practice (patients INTEGER NOT NULL, what TEXT NOT NULL, came BLOB NOT NULL, "
-        "PRIMARY KEY (patients, what)) WITHOUT ROWID",
-    ),
-    read="SELECT kind, task, entry, vector FROM entries ORDER BY n",
-    add=dict.fromkeys(_KINDS, _ADD_ENTRY),
-    noted="SELECT * FROM practice ORDER BY patients, what",
-)
 
 
 class New(NamedTuple):
@@ -290,16 +302,15 @@ class DoctorMemory:
             t: MemoryLibrary(about.dimensions) for t in ClinicalTask
         }
 
-    def recall(self, task: ClinicalTask, queries: Vectors, *, records: int, experience: int) -> list[CameToMind]:
-        """Returns for each query (a row each) the nearest records and experience, at most so many of each.
+    def recall(self, task: ClinicalTask, query: NDArray[np.float32], *, records: int, experience: int) -> CameToMind:
+        """Returns the records and the experience nearest to a query, at most so many of each.
 
         There is no experience before there is as much as the paper wants (§4.3.2), unless less is wanted.
         """
-        library, base = self.records[task], self.experience[task]
+        base = self.experience[task]
         wanted = experience if len(base) >= min(experience, ENOUGH) else 0
         diagnosed = self.records[ClinicalTask.DIAGNOSIS], self.experience[ClinicalTask.DIAGNOSIS]
-        found = zip(library.nearest(queries, records), base.nearest(queries, wanted), strict=True)
-        return [CameToMind(library, near, base, learnt, diagnosed) for near, learnt in found]
+        return CameToMind(self.records[task].nearest(query, records), base.nearest(query, wanted), diagnosed)
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
         """Remembers all of it, or nothing."""
@@ -366,26 +377,16 @@ def snapshot_of(folder: Path) -> tuple[Path, int | None]:
 def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemory]:
     """Opens the memory of a folder, and makes one if there is none and `about` says what with."""
     folder, until = snapshot_of(folder)
-    with open_kept(folder, _KIND, about, must_exist=about is None or until is not None) as (found, kept):
-        with reading(_KIND, kept.path):
+    with open_kept(folder, PATIENTS, about, must_exist=about is None or until is not None) as (found, kept):
+        with reading(PATIENTS, kept.path):
             memory = DoctorMemory(found, kept, until=until)._read(kept)
         yield memory
 
 
 def about_memory(folder: Path) -> About:
     """Returns what the memory of a folder was made with; raises BadInput if there is none."""
-    with open_kept(snapshot_of(folder)[0], _KIND, None, must_exist=True, rows=False) as (about, _):
+    with open_kept(snapshot_of(folder)[0], PATIENTS, None, must_exist=True, rows=False) as (about, _):
         return about
-
-
-def has_memory(folder: Path) -> bool:
-    """Whether a folder holds a memory, or says in which database it is."""
-    return (folder / FILE).is_file() or is_stored(folder)
-
-
-def is_stored(folder: Path) -> bool:
-    """Whether a folder says that its memory is in a database."""
-    return (folder / POINTER).is_file()
 
 
 _TELLING = 6  # Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's
@@ -443,7 +444,7 @@ def move_to_store(folder: Path, store: str, name: str) -> None:
 
     Cut off at any moment it is begun again, and nothing is there twice.
     """
-    with open_kept(folder, _KIND, None, must_exist=True) as (about, kept):
+    with open_kept(folder, PATIENTS, None, must_exist=True) as (about, kept):
         rows, notes = list(kept.entries()), list(kept.notes())
     with tempfile.TemporaryDirectory(prefix="polyclinic-") as place:
         point(Path(place), store, name)
@@ -453,4 +454,4 @@ def move_to_store(folder: Path, store: str, name: str) -> None:
             stored.commit((), notes)
     point(folder, store, name)
     for ending in ("", "-wal", "-shm"):
-        (folder / f"{FILE}{ending}").unlink(missing_ok=True)
+        (folder / f"{PATIENTS.file}{ending}").unlink(missing_ok=True)

@@ -32,7 +32,7 @@ from polyclinic.errors import ModelError
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import unmarked
 from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.memory import KeptMemory, MemoryKind, MemoryRow, open_kept, reading
+from polyclinic.memory.memory import READ, About, KeptMemory, MemoryRow, open_kept, reading
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.shown import show
@@ -226,49 +226,7 @@ def _stands_in(words: str, text: str) -> bool:
     return f" {words} " in f" {text} " or (not words.isascii() and words in text)
 
 
-FILE = "reading.sqlite"
-POINTER = "reading.store"  # The file that says in which database it is
-FORMAT = 1
-
-_PASSAGE_READING, _RECORD = "passage", "record"  # Kinds of rows
-
 _encode = msgspec.msgpack.encode
-
-
-class ReadingAbout(msgspec.Struct, frozen=True, kw_only=True):
-    """What a library is made with: who makes the vectors of its questions, and how long they are."""
-
-    embedder: str
-    dimensions: int
-    format: int = FORMAT
-
-    def difference(self, wanted: ReadingAbout) -> str:
-        """See `MadeWith.difference`."""
-        if self == wanted:
-            return ""
-        here, there = f"{wanted.embedder} ({wanted.dimensions})", f"{self.embedder} ({self.dimensions})"
-        return f"has vectors by {there}, and {here} is asked for; read anew into another folder"
-
-
-_KIND = MemoryKind(
-    file=FILE,
-    pointer=POINTER,
-    mark=0x706F6C64,
-    what="what a doctor has read",
-    made_by="polyclinic memory read DIR",
-    about=ReadingAbout,
-    tables=(
-        "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT NOT NULL UNIQUE, came BLOB NOT NULL)",
-        "CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL, vector BLOB NOT NULL)",
-    ),
-    read="SELECT kind, task, entry, vector FROM ("
-    "SELECT 'passage' AS kind, passage AS task, came AS entry, x'' AS vector, n FROM passages UNION ALL "
-    "SELECT 'record', '', record, vector, n FROM records) ORDER BY kind, n",
-    add={
-        _PASSAGE_READING: "INSERT INTO passages (passage, came) VALUES (:task, :entry)",
-        _RECORD: "INSERT INTO records (record, vector) VALUES (:entry, :vector)",
-    },
-)
 
 
 class PassageRead(NamedTuple):
@@ -281,7 +239,7 @@ class PassageRead(NamedTuple):
 class ReadingLibrary:
     """What was read; made by `open_reading`, or in this process alone with no file."""
 
-    def __init__(self, about: ReadingAbout, kept: KeptMemory | None = None) -> None:
+    def __init__(self, about: About, kept: KeptMemory | None = None) -> None:
         self.about, self._kept = about, kept
         self.passages: dict[str, Studied] = {}
         self._library: MemoryLibrary[StudyRecord] = MemoryLibrary(about.dimensions)
@@ -302,9 +260,9 @@ class ReadingLibrary:
         for one in new:
             # A passage is kept without its records, which have rows of their own.
             bare = msgspec.structs.replace(one.studied, records=())
-            rows.append((_PASSAGE_READING, bare.passage, _encode(bare), b""))
+            rows.append(("passage", bare.passage, _encode(bare), b""))
             for record, vector in zip(one.studied.records, one.vectors, strict=True):
-                rows.append((_RECORD, "", _encode(record), vector.astype("<f4").tobytes()))
+                rows.append(("record", "", _encode(record), vector.astype("<f4").tobytes()))
         if self._kept is not None:
             self._kept.commit(rows, ())
         self._take_in(rows)
@@ -324,33 +282,22 @@ class ReadingLibrary:
 
     def nearest(self, query: NDArray[np.float32], k: int) -> list[tuple[StudyRecord, float]]:
         """Returns the records whose questions are most like a vector, the most like first, with the cosine."""
-        (near,) = self._library.nearest(query[None, :], k)
-        return [(self.records[place], float(cosine)) for place, cosine in zip(*near, strict=True)]
+        return self._library.nearest(query, k).pairs
 
     def _take_in(self, rows: Iterable[MemoryRow]) -> None:
         for kind, _, row, vector in rows:
-            if kind == _PASSAGE_READING:
+            if kind == "passage":
                 counted = msgspec.msgpack.decode(row, type=Studied)
                 self.passages[counted.passage] = counted
             else:
                 self._library.add(msgspec.msgpack.decode(row, type=StudyRecord), np.frombuffer(vector, dtype="<f4"))
 
 
-def has_read(folder: Path) -> bool:
-    """Whether a folder holds what somebody read, or says in which database it is."""
-    return (folder / FILE).is_file() or is_read_stored(folder)
-
-
-def is_read_stored(folder: Path) -> bool:
-    """Whether a folder says that what was read is in a database."""
-    return (folder / POINTER).is_file()
-
-
 @contextmanager
-def open_reading(folder: Path, about: ReadingAbout | None = None) -> Iterator[ReadingLibrary]:
+def open_reading(folder: Path, about: About | None = None) -> Iterator[ReadingLibrary]:
     """Opens what was read, perhaps beside a memory of patients, and makes it if there is none."""
-    with open_kept(folder, _KIND, about, must_exist=about is None) as (found, kept):
+    with open_kept(folder, READ, about, must_exist=about is None) as (found, kept):
         library = ReadingLibrary(found, kept)
-        with reading(_KIND, kept.path):
+        with reading(READ, kept.path):
             library._take_in(kept.entries())
         yield library

@@ -286,7 +286,7 @@ class Batched(Provider):
 
     async def _keep(self, one: _KeptBatch) -> None:
         self._batch_of.update(dict.fromkeys(one.requests, one))
-        await self._journal.keep_batch(wire.encode(one))
+        await self._journal.put([("batches", (wire.encode(one), self._journal.run))])
 
     def _refused(self, what: str, why: str) -> BadInput:
         return BadInput(f"{self.name} at {self.address}: {what} is refused: {self._server.hidden(why)}")

@@ -27,7 +27,7 @@ from typing import Any, Unpack, cast
 import msgspec
 
 from polyclinic import plugins
-from polyclinic.errors import Broken, UserError, in_short
+from polyclinic.errors import Broken, CallFailure, UserError, in_short
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply
 from polyclinic.tasks import AT_ONCE
@@ -89,6 +89,13 @@ class Call:
     def limit(self) -> Limit | None:
         """How many calls the model takes at a time, where that is known."""
         return self.pipeline.limit
+
+    @property
+    def outcome(self) -> Reply | CallFailure | None:
+        """The reply, or the failure in its place; None while there is neither, or for an error of another kind."""
+        if self.failure is None:
+            return self.reply
+        return self.failure if isinstance(self.failure, CallFailure) else None
 
     async def send(self) -> None:
         """Asks the model itself."""

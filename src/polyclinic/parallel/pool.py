@@ -21,7 +21,7 @@ from typing import Any, Self
 from polyclinic.errors import PolyclinicError, UserError, in_short
 from polyclinic.models.limits import Share
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Note, Open, Question, Warned
+from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Open, Question, Warned
 from polyclinic.parallel.ray_site import LOCAL as RAY
 from polyclinic.parallel.ray_site import SCHEME, RayProcess, RayWorkers
 from polyclinic.parallel.shipping import packed
@@ -291,7 +291,7 @@ class _Worker:
             self.loss = WorkerLost(f"{self._name}: {in_short(error)}")
         self._end()
 
-    def _take(self, message: Done | Question | Note | Warned) -> None:
+    def _take(self, message: Done | Question | Warned) -> None:
         match message:
             case Done(number, value, failed):
                 coming = self._items.get(number)
@@ -299,13 +299,13 @@ class _Worker:
                     coming.set_exception(value) if failed else coming.set_result(value)
                 if number:
                     self._holders.pop(number, None)
+            case Question(0, item, verb, given):
+                self._admitted[item] -= verb == "release"
+                getattr(self._holder(item), verb)(*given)
             case Question():
                 answering = asyncio.create_task(self._answer(message))
                 self._answering.add(answering)
                 answering.add_done_callback(self._answering.discard)
-            case Note(item, verb, given):
-                self._admitted[item] -= verb == "release"
-                getattr(self._holder(item), verb)(*given)
             case Warned(line):
                 self._warn(line)
 

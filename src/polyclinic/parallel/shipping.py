@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from polyclinic.errors import UserError
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 
 MOST = 256 << 20  # bytes of a file that travels with a task; a larger one has to be where the workers run
 

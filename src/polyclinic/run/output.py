@@ -18,7 +18,7 @@ from polyclinic.cases.shipped import SHIPPED
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.files import whole
 from polyclinic.models.ledger import AskedFor, KeptCall, Ledger, asked_by_player
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.plugins import code_of
 from polyclinic.protocols.following import changes_in

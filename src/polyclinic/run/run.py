@@ -60,7 +60,7 @@ class Run:
         self.what = what
         self.stopped: RunStopped | None = None
         self.worker = worker
-        self.answers: Answers | None = answers_of(config) if worker is None else worker.keeper
+        self.answers: Answers | None = answers_of(config) if worker is None else worker
         self.share = WHOLE if worker is None else worker.share
         self.case_shares: list[CaseShare] = []
 

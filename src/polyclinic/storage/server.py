@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -272,6 +272,12 @@ class StoreServer:
         """Returns what the server or the library says, in one line and without a password."""
         said = " ".join(self.address.without_secrets(str(error)).split())
         return BadInput(f"{self.address.shown}: {said}")
+
+
+def insert_rows(connection: Connection, sql: str, rows: Sequence[Sequence[object]], *values: object) -> int:
+    """Inserts rows by a statement that takes some values and then each column as an array; returns how many."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return int(connection.execute(sql, (*values, *columns)).rowcount) if rows else 0
 
 
 @contextmanager

@@ -59,7 +59,8 @@ class Screen(Console):
     """
 
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
-        """Prints as rich does; a line of text that goes into a file or a pipe is not broken."""
+        """Prints as rich does, without control characters; a line that goes into a file or a pipe is not broken."""
+        objects = tuple(plain(one) if isinstance(one, str) else one for one in objects)
         if isinstance(self.file, Redirected) and (tables := self.file.tables) is not None:
             for one in objects:
                 if isinstance(one, Table) and one.show_header:  # without one it is text that is laid out

@@ -195,6 +195,7 @@ def table_of(
     columns: Mapping[str, Column],
     *,
     left: int = 1,
+    right: Collection[str] | None = None,
     optional: Collection[str] = (),
     turned: bool = False,
     called: str = "",
@@ -212,7 +213,7 @@ def table_of(
     if turned:
         (corner, names), *others = cells.items()
         return table(title, (corner, *map(str, names)), ((plain(one), *some) for one, some in others), called=called)
-    return table(title, list(cells), zip(*cells.values(), strict=True), left=left, called=called)
+    return table(title, list(cells), zip(*cells.values(), strict=True), left=left, right=right, called=called)
 
 
 def _value(column: Column, row: object) -> object:

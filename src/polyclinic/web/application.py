@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -30,7 +30,8 @@ from polyclinic.errors import UserError
 from polyclinic.web.browse.routes import browse
 from polyclinic.web.chair.routes import chair
 from polyclinic.web.pages import page, pages
-from polyclinic.web.replies import complaint, reply, without_folders
+from polyclinic.web.refused import without_folders
+from polyclinic.web.replies import complaint, reply
 from polyclinic.web.serving import LOOPBACK, Part, Serving
 from polyclinic.web.studies import judging
 from polyclinic.web.town.routes import town
@@ -70,10 +71,8 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request."""
-        if scope["type"] == "lifespan":
-            await self._application(scope, receive, send)
-            return
         if scope["type"] != "http":
+            await self._application(scope, receive, send)
             return
 
         async def guarded(message: Message) -> None:
@@ -83,29 +82,28 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        request = Request(scope)
-        problem = self._problem(scope, request.headers)
-        if problem is not None:
-            await complaint(*problem)(scope, receive, guarded)
-        elif self._token and "token" in request.query_params:
-            await self._enter(request)(scope, receive, guarded)
-        elif self._token and not self._knows(request):
-            why = "this server needs its token: open the address that it printed at its start"
-            await complaint(why, 401)(scope, receive, guarded)
-        else:
-            await self._application(scope, receive, guarded)
+        await (self._instead(Request(scope)) or self._application)(scope, receive, guarded)
 
-    def _problem(self, scope: Scope, headers: Headers) -> tuple[str, int] | None:
-        if len(scope["path"]) + len(scope["query_string"]) > _LONGEST:
-            return "the address is too long", 414
-        host = headers.get("host", "")
+    def _instead(self, request: Request) -> Response | None:
+        """Returns what answers a request in place of the application; None for one that may pass."""
+        path, headers = request.scope["path"], request.headers
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if len(path) + len(request.scope["query_string"]) > _LONGEST:
+            return complaint("the address is too long", 414)
         if not self._ours(host):
-            return "this server does not answer to that name", 421
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return "requests from other pages are refused", 403
-        if scope["path"].startswith("/api/") and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return "requests from other pages are refused", 403
+            return complaint("this server does not answer to that name", 421)
+        is_api = path.startswith("/api/")
+        from_elsewhere = is_api and headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if from_elsewhere or (origin is not None and urlsplit(origin).netloc != host):
+            return complaint("requests from other pages are refused", 403)
+        if not self._token:
+            return None
+        if "token" in request.query_params:
+            return self._enter(request)
+        told = (headers.get("authorization", "").removeprefix("Bearer "), request.cookies.get(_COOKIE, ""))
+        # The pages themselves hold nothing of anybody's.
+        if is_api and not _BY_LINK.match(path) and not any(map(self._is_token, told)):
+            return complaint("this server needs its token: open the address that it printed at its start", 401)
         return None
 
     def _ours(self, host: str) -> bool:
@@ -118,13 +116,6 @@ class Guard:
             return False
         # With a token, any numeric address is accepted: no page of another site has such a name.
         return name in self._names or bool(self._token)
-
-    def _knows(self, request: Request) -> bool:
-        path = request.scope["path"]
-        if not path.startswith("/api/") or _BY_LINK.match(path):
-            return True  # the pages themselves hold nothing of anybody's
-        told = request.headers.get("authorization", "").removeprefix("Bearer ")
-        return self._is_token(told) or self._is_token(request.cookies.get(_COOKIE, ""))
 
     def _is_token(self, told: str) -> bool:
         return secrets.compare_digest(told.encode(errors="replace"), self._token.encode())
@@ -157,10 +148,9 @@ def application(serving: Serving) -> ASGIApp:
         finally:
             await serving.end()
 
-    kept = [Middleware(_Keeping, serving)]
     routes = [
         Route("/api/about", about),
-        *(Mount(f"/api/{name}", routes=list(part(serving)), middleware=kept) for name, part in PARTS.items()),
+        *(Mount(f"/api/{name}", routes=list(part(serving))) for name, part in PARTS.items()),
         Route("/", page),
         Route("/{name:path}", page),
     ]
@@ -176,15 +166,3 @@ def application(serving: Serving) -> ASGIApp:
     packed = [Middleware(GZipMiddleware, minimum_size=_LARGE, compresslevel=1)]
     served = Starlette(routes=routes, middleware=packed, exception_handlers=errors, lifespan=life)
     return Guard(served, serving)
-
-
-class _Keeping:
-    """Takes the folder of practice before anything is written to it: whatever is sent to a part is kept there."""
-
-    def __init__(self, application: ASGIApp, serving: Serving) -> None:
-        self._application, self._serving = application, serving
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            self._serving.practice.hold()
-        await self._application(scope, receive, send)

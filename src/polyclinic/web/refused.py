@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from polyclinic.errors import UserError
+from pathlib import Path
+
+from polyclinic.errors import BadInput, PolyclinicError, UserError
 
 
 class RequestRefused(UserError):
@@ -25,3 +27,10 @@ class NotNow(RequestRefused):
     """Something that is not possible at the moment; the text says what is."""
 
     status = 409
+
+
+def without_folders(error: PolyclinicError) -> str:
+    """Returns the text of an error, with the name of a file but not its folder."""
+    if isinstance(error, BadInput) and error.path is not None:
+        return f"{Path(error.path).name}: {error.problem}"
+    return str(error)

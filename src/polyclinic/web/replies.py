@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from inspect import isawaitable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,7 +20,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.files import NO_JSON
 from polyclinic.web.refused import RequestRefused
 from polyclinic.web.serving import MOST_STREAMS, MOST_STREAMS_OF_ONE, Serving
@@ -41,13 +39,6 @@ def reply(document: Any, status: int = 200) -> Response:
 def complaint(problem: str, status: int) -> Response:
     """Returns an error in the form that every part of the server uses: `{"error": ...}`."""
     return reply({"error": problem}, status)
-
-
-def without_folders(error: PolyclinicError) -> str:
-    """Returns the text of an error, with the name of a file but not its folder."""
-    if isinstance(error, BadInput) and error.path is not None:
-        return f"{Path(error.path).name}: {error.problem}"
-    return str(error)
 
 
 def download(text: str, name: str, type: str) -> Response:

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from logging.handlers import QueueHandler
+from logging.handlers import QueueHandler, QueueListener
 from threading import Thread
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -50,7 +50,7 @@ def allow_files() -> None:
 
 
 def places() -> int:
-    """Returns the most connections at a time; one address elsewhere has half of them at most."""
+    """Returns the most connections at a time."""
     if resource is None or (files := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) == resource.RLIM_INFINITY:
         return MOST
     return max(min(MOST, int(files) // _SPARE), 2)
@@ -59,75 +59,37 @@ def places() -> int:
 class BoundedConnection(H11Protocol):
     """A connection that is closed where its place is needed, or where it asks nothing for too long."""
 
-    _head: asyncio.TimerHandle | None = None
     _since = 0.0  # when it came, or was last answered
     _gone = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes it, in the place of another where there is none."""
+        """Takes it; where there is no place, the one that has asked nothing for longest goes, or else this one."""
         super().connection_made(transport)
-        self._since = self.loop.time()
         self._wait_for_a_head()
-        most, host = places(), _host(self)
         there = [one for one in self.connections if isinstance(one, BoundedConnection) and not one._gone]
-        theirs = [one for one in there if _host(one) == host]
-        if len(theirs) > (most if _is_here(host) else max(most // 2, 1)):
-            self._make_room(theirs)
-        elif len(there) > most:
-            self._make_room(there)
-
-    def data_received(self, data: bytes) -> None:
-        """Reads on; while a request is answered the connection has no deadline."""
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
-        else:
-            self._wait_for_a_head()
+        if len(there) > places():
+            idle = (one for one in there if one._is_free or one.cycle.more_body)
+            longest = min(idle, key=lambda one: (one is self, one._since))
+            longest._gone = True
+            longest.transport.abort()
 
     def on_response_complete(self) -> None:
         """Begins to wait for the next request."""
-        self._since = self.loop.time()
+        self._wait_for_a_head()
         super().on_response_complete()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Waits for nothing more."""
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _make_room(self, among: list[BoundedConnection]) -> None:
-        """Closes the one that has asked nothing for longest: this one itself where all others are being answered."""
-        longest = min((one for one in among if one._asks_nothing), key=lambda one: (one is self, one._since))
-        longest._gone = True
-        longest.transport.abort()
-
     @property
-    def _asks_nothing(self) -> bool:
-        """Whether no request has come as a whole that is not answered yet."""
-        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+    def _is_free(self) -> bool:
+        """Whether no head of a request has come that is not answered yet."""
+        return self.cycle is None or self.cycle.response_complete
 
     def _wait_for_a_head(self) -> None:
-        if self._head is None:
-            self._head = self.loop.call_later(HEAD, self._too_late)
+        self._since = self.loop.time()
+        self.loop.call_later(HEAD, self._end_idle, self._since)
 
-    def _stop_waiting(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
-
-    def _too_late(self) -> None:
-        self._head = None
-        if not self.transport.is_closing():
+    def _end_idle(self, since: float) -> None:
+        if since == self._since and self._is_free and not self.transport.is_closing():
             self.transport.abort()
-
-
-def _host(connection: object) -> str:
-    client = getattr(connection, "client", None)
-    return client[0] if client else ""
-
-
-def _is_here(host: str) -> bool:
-    """Whether an address is this machine, whose programs and proxies all have the same."""
-    return not host or host == "::1" or host.removeprefix("::ffff:").startswith("127.")
 
 
 _REQUEST = 16_384  # bytes of a request's head
@@ -186,24 +148,23 @@ def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
     Returns a function that ends this, and gives the last lines a moment.
     """
     log = logging.getLogger("uvicorn")
-    lines: queue.Queue[logging.LogRecord | None] = queue.Queue(_UNTOLD)
     writing = logging.StreamHandler(stream)
     writing.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    handing_on = _LogQueue(lines)
+    lines = _LogQueue(queue.Queue(_UNTOLD))
+    listener = QueueListener(lines.queue, writing)
 
-    def write() -> None:
-        for line in iter(lines.get, None):
-            writing.handle(line)
+    def stop() -> None:
+        with suppress(queue.Full):
+            listener.stop()
 
     def end() -> None:
-        log.removeHandler(handing_on)
-        with suppress(queue.Full):
-            lines.put_nowait(None)
-        thread.join(_FAREWELL)
+        log.removeHandler(lines)
+        last = Thread(target=stop, daemon=True)
+        last.start()
+        last.join(_FAREWELL)
 
-    thread = Thread(target=write, daemon=True)
-    thread.start()
-    log.addHandler(handing_on)
+    listener.start()
+    log.addHandler(lines)
     log.propagate = False
     return end
 

@@ -22,33 +22,6 @@ from polyclinic.web.practice import Practice
 from polyclinic.web.refused import NotFound
 
 
-class Shelf:
-    """The runs of the hospital among some holdings. They are looked for again whenever they are listed."""
-
-    def __init__(self, holdings: Holdings) -> None:
-        self._holdings = holdings
-        self._found: dict[str, Path] = {}
-
-    def look(self) -> dict[str, Path]:
-        """Returns the folders of all runs, by id."""
-        found: dict[str, Path] = {}
-        for one in self._holdings.look().values():
-            if one.holds == "hospital" and one.path not in found.values():
-                found[unused_name(one.name, found, "{name}~{number}")] = one.path
-        self._found = found
-        return found
-
-    def folder(self, id: str) -> Path:
-        """Returns the folder of a run."""
-        if id not in self._found and id not in self.look():
-            raise NotFound("there is no run of that name here")
-        return self._found[id]
-
-    def listed(self) -> list[dict[str, Any]]:
-        """Returns all runs, those that cannot be read with the reason."""
-        return [_listed(id, path) for id, path in self.look().items()]
-
-
 def _listed(id: str, path: Path) -> dict[str, Any]:
     """Returns a few figures of a run, or what kept it from being read."""
     listed: dict[str, Any] = {"id": id, "name": id, "problem": "", "summary": {}, "over": False, "stopped": False}
@@ -95,11 +68,29 @@ class Serving:
     ) -> None:
         self.practice = Practice(practice or folders[0] / "practice")
         self.holdings = Holdings(folders, without=[self.practice.folder])
-        self.shelf = Shelf(self.holdings)
         self.host, self.token = host, token
         self.streams = Counter[str]()  # open ones, by address
         self.catalogue, self.exams, self.players = Catalogue(cases), tuple(exams), players or OfferedPlayers()
         self._closing, self._ending = ExitStack(), AsyncExitStack()
+
+    def runs(self, *, again: bool = True) -> dict[str, Path]:
+        """Returns the folders of all runs of the hospital by id, looked for again or as they were found last."""
+        found: dict[str, Path] = {}
+        for one in (self.holdings.look() if again else self.holdings.known()).values():
+            if one.holds == "hospital" and one.path not in found.values():
+                found[unused_name(one.name, found, "{name}~{number}")] = one.path
+        return found
+
+    def run(self, id: str) -> Path:
+        """Returns the folder of a run."""
+        folder = self.runs(again=False).get(id) or self.runs().get(id)
+        if folder is None:
+            raise NotFound("there is no run of that name here")
+        return folder
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Returns all runs, those that cannot be read with the reason."""
+        return [_listed(id, path) for id, path in self.runs().items()]
 
     def on_close(self, close: Callable[[], object]) -> None:
         """Calls something when the server ends."""

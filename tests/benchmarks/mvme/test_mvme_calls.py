@@ -5,8 +5,8 @@ from functools import partial
 import msgspec
 import pytest
 
-from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
-from polyclinic.evaluations.mvme.tables import mvme_row
+from polyclinic.evaluations.mvme.declaration import mvme, mvme_row
+from polyclinic.evaluations.mvme.evaluation import Entrant
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -3,15 +3,14 @@
 import csv
 import io
 from functools import partial
-from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
-from polyclinic.evaluations.mvme.evaluation import Entrant, TablePart, answers_in, mvme
-from polyclinic.evaluations.mvme.tables import show_mvme
+from polyclinic.evaluations.mvme.declaration import mvme, show_mvme
+from polyclinic.evaluations.mvme.evaluation import Entrant, TablePart, answers_in
 from polyclinic.events import Examined, Role, Said
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge
@@ -233,7 +232,7 @@ async def test_departments_divide_the_reports(knowledge, cases):
     (row,) = (await evaluated(knowledge, cases, [Entrant("one", (minds(knowledge, doctor()),))], judge)).entrants
     assert {name: one.n for name, one in row.departments.items()} == {"chest": 4, "throat": 2}
     assert list(row.departments) == ["chest", "throat"]  # the largest first
-    assert row.departments["throat"].verdicts.metrics[Aspect.DIAGNOSIS].n == 2
+    assert row.departments["throat"].metrics[Aspect.DIAGNOSIS].n == 2
 
 
 async def test_why_diagnoses_graded_1_went_wrong(knowledge, cases):
@@ -343,4 +342,4 @@ async def test_of_a_team_and_its_ablation_no_model_is_asked_the_same_twice(knowl
 def test_a_turn_is_answered_once_though_the_patient_speaks_to_the_examiner_too():
     said = ((1, Role.DOCTOR), (2, Role.EXAMINER), (2, Role.DOCTOR), (0, Role.DOCTOR))
     trace = [Said(seq=0, turn=turn, who=Role.PATIENT, to=to, text="Yes.") for turn, to in said]
-    assert answers_in(SimpleNamespace(trace=trace)) == 2
+    assert answers_in(trace) == 2

@@ -32,7 +32,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import choose
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.scripted import Scripted
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.study_plan import find_plan, read_plan
 from polyclinic.run.invocation import NOT_INVOKED

@@ -7,12 +7,13 @@ import pytest
 from polyclinic.cases.record import Finding
 from polyclinic.errors import UserError
 from polyclinic.events import Examined, Said, Trace
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode, VitalSign
 from polyclinic.hospital.record.happenings import (
     Acuity,
     Consulted,
-    Happening,
     LeftUnseen,
+    Queued,
     Registered,
     Triaged,
     Walked,
@@ -20,7 +21,7 @@ from polyclinic.hospital.record.happenings import (
 )
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.record.story import begins, fold, listed, story, visits_by
+from polyclinic.hospital.record.story import begins, listed, story, visits_by
 from polyclinic.hospital.simulation import Simulation
 
 LINES = ("It hurts.", "Since when, and where exactly does it hurt?", "Since Monday.", "It is an illness. Rest.")
@@ -136,33 +137,38 @@ def test_visits_are_those_that_were_registered(lived, lived_run):
 
 
 def test_every_visit_of_a_run_can_be_told(lived, lived_run):
-    held = {}
-    for visit in fold(lived, keep=True):
-        held[visit.visit.id] = visit
     with RecordedRun(lived_run) as run:
-        for id in list(held)[::40]:
-            one = story(run, id)
-            assert not one.told
+        visits = listed(run)
+        for visit in visits[::40]:
+            one = story(run, visit.id)
+            assert not one.told and one.visit == visit
+            until = min(
+                (v.begin for v in visits if v.resident == visit.resident and v.begin > visit.begin), default=1e9
+            )
             assert sum(m.what == "consulted" for m in one.moments) == sum(
-                isinstance(h.what, Consulted) for h in held[id].happenings
+                isinstance(h.what, Consulted) for h in lived if h.who == visit.resident and visit.begin <= h.t < until
             )
 
 
-def test_whoever_is_turned_away_comes_again_for_the_same_visit():
-    def walk(seq, t, *path):
-        return Happening(seq=seq, t=t, who="r1", what=Walked(path=path, times=(t,) * len(path)))
+def test_whoever_is_turned_away_comes_again_for_the_same_visit(tmp_path):
+    def walk(t, *path):
+        return t, Walked(path=path, times=(t,) * len(path))
 
-    gone = [LeftUnseen(reason="closed"), LeftUnseen(reason="waited too long")]
     log = []
     for t in range(0, 4000, 1000):
-        log += [walk(len(log), t, "homes", "triage")]
-        log += [Happening(seq=len(log), t=t + 1, who="r1", what=gone[t >= 2000])]
-        log += [walk(len(log), t + 2, "triage", "homes")]
-    assert [(one.visit.number, one.comings, one.visit.begin) for one in fold(log)] == [
-        (1, 2, 0),
-        (2, 1, 2000),
-        (3, 1, 3000),
-    ]
+        log += [walk(t, "homes", "triage"), (t + 1, Queued(queue="triage"))]
+        log += [(t + 2, LeftUnseen(reason="closed" if t < 2000 else "waited too long"))]
+        log += [walk(t + 3, "triage", "homes")]
+    with Store.create(tmp_path / "run", {}) as store:
+        account = Log(store)
+        for t, what in log:
+            account.add(t, "r1", what)
+        store.finish({})
+    with RecordedRun(tmp_path / "run") as run:
+        visits = listed(run)
+        moments = [len(story(run, visit.id).moments) for visit in visits]
+    assert [(one.number, one.begin, one.end) for one in visits] == [(1, 0, 1003), (2, 2000, 2003), (3, 3000, 3003)]
+    assert moments == [8, 4, 4]
 
 
 def test_a_wrong_id_or_name_is_one_line_that_says_what_there_is(told, lived_run):

@@ -1,14 +1,14 @@
-"""What came of a practice, or of several: the curve, the cap, and both as a document and as tables."""
+"""The results of a practice, or of several: the curve with its bounds, as a document and as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from rich.table import Table
 
-from polyclinic.evaluations.evolution.ablations import TASKS, Ablations, by_task, percent, percent_cells, thinned
+from polyclinic.evaluations.evolution.ablations import TASKS, Ablations, percent, percent_cells, thinned
 from polyclinic.evaluations.evolution.practice import Point
 from polyclinic.frames import Tabular
 from polyclinic.memory.entries import ClinicalTask
@@ -18,31 +18,43 @@ from polyclinic.statistics.uncertainty import Estimate, mean_of_runs, wilson
 from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, table
 
-SNAPSHOTS = 2000  # Patients from one snapshot to the next (§6.2)
-_ROWS = 12  # Points of the curve that a terminal shows
+SNAPSHOTS = 2000
+"""Patients between two snapshots (§6.2)."""
+
+_ROWS = 12  # points of the curve in the terminal
 
 
 class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """A practice from beginning to end."""
+    """A practice from beginning to end.
 
-    learner: str  # who learnt
-    curve: tuple[Point, ...]  # a point a test
-    # Of each task, how many of the patients of the test the exact reader of the knowledge treats rightly.
+    Attributes:
+        learner: who learnt.
+        curve: a point for each test.
+        cap: for each task, how many patients of the test the exact reader of the knowledge treats rightly.
+        constant: for each task, for how many of them the best single answer is right.
+        names: of the diseases, by id.
+        wall_seconds: that this process took.
+        made_by: how the practice was done, in a sentence.
+        ablations: tests of the memory at the end with parts of it, if there were any.
+        every: patients between two snapshots.
+    """
+
+    learner: str
+    curve: tuple[Point, ...]
     cap: dict[ClinicalTask, int]
-    # Of each task, for how many of them the best single answer is right, given to all.
     constant: dict[ClinicalTask, int]
-    names: dict[str, str]  # of the diseases, by id
-    wall_seconds: float  # that this process took
-    made_by: str = ""  # how it came about, in a sentence
-    ablations: Ablations | None = None  # tests of the memory at the end with parts of it; None where there were none
-    every: int = SNAPSHOTS  # a snapshot after so many patients
+    names: dict[str, str]
+    wall_seconds: float
+    made_by: str = ""
+    ablations: Ablations | None = None
+    every: int = SNAPSHOTS
 
     def snapshots(self) -> list[Point]:
-        """Returns the points at the snapshots, the one before the first patient among them."""
+        """Returns the points at the snapshots, and the one before the first patient."""
         return [point for point in self.curve if point.patients % self.every == 0]
 
     def rows(self, test: str, *, seed: int) -> list[ItemRow]:
-        """Returns what came of each patient of the last test, for results that last."""
+        """Returns the result of each patient of the last test."""
         return [
             ItemRow(
                 item=id,
@@ -75,42 +87,41 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def tables(self) -> list[Table]:
-        """Returns the curve, the last test beside its bounds, and the last test by disease; then the ablations."""
+        """Returns the curve, the last test with its bounds and by disease, and the ablations."""
         title = f"{self.learner}: treated rightly, in per cent of the {self.curve[-1].n} patients of the test"
-        shown = [curve_table(title, thinned(self.curve, _ROWS)), self.end_table(), self.disease_table()]
+        diseases = sorted(self.curve[-1].by_disease.items())
+        by_disease = [(self.names[id], str(n), *percent_cells(right, n)) for id, (n, right) in diseases]
+        shown = [
+            curve_table(title, thinned(self.curve, _ROWS)),
+            self.end_table(),
+            table("\nby disease, in per cent", ("disease", "patients", *TASKS), by_disease),
+        ]
         if self.ablations is not None:
             k = {f"k = {k}": right for k, right in self.ablations.by_k.items() if k == NEAREST}
             shown += [self.ablations.parts_table(self.ablations.right | k), self.ablations.gains_table()]
         return shown
 
     def end_table(self) -> Table:
-        """Returns the last test beside its bounds."""
+        """Returns the last test with its bounds."""
         last = self.curve[-1]
         heads = ("task", "before", "right", "95 % interval", "cap", "constant", "in practice")
         end = table("\nat the end (constant: the best single answer, given to all)", heads)
         for task in ClinicalTask:
-            low, high = wilson(last.right[task], last.n)
             counts = (self.curve[0].right[task], last.right[task], self.cap[task], self.constant[task])
             before, right, cap, constant = (number(100 * n / last.n, ".1f") for n in counts)
+            ends = low_to_high(*wilson(last.right[task], last.n), ".1f")
             practice = number(100 * last.train[task] / last.patients, ".1f") if last.patients else NOTHING
-            end.add_row(task.value, before, right, low_to_high(low, high, ".1f"), cap, constant, practice)
+            end.add_row(task.value, before, right, ends, cap, constant, practice)
         return end
-
-    def disease_table(self) -> Table:
-        """Returns the last test by disease."""
-        diseases = table("\nby disease, in per cent", ("disease", "patients", *TASKS))
-        for id, (n, of_disease) in sorted(self.curve[-1].by_disease.items()):
-            diseases.add_row(self.names[id], str(n), *percent_cells(of_disease, n))
-        return diseases
 
 
 def curve_table(title: str | None, points: Sequence[Point]) -> Table:
-    """Returns tests, a row each."""
+    """Returns a row for each test."""
     shown = table(title, ("patients", *TASKS, "records", "experience", "wrong"))
     for point in points:
-        counts = (sum(each.values()) for each in (point.records, point.experience, point.wrong))
-        shares = percent_cells(point.right, point.n)
-        shown.add_row(number(point.patients, ","), *shares, *(number(count, ",") for count in counts))
+        sums = (sum(each.values()) for each in (point.records, point.experience, point.wrong))
+        before, *after = (number(count, ",") for count in (point.patients, *sums))
+        shown.add_row(before, *percent_cells(point.right, point.n), *after)
     return shown
 
 
@@ -119,90 +130,49 @@ def _plain(point: Point) -> dict[str, Any]:
         "patients": point.patients,
         **percent(point.right, point.n),
         "train": percent(point.train, point.patients or 1),  # before the first patient nothing is right
-        "records": by_task(point.records),
-        "experience": by_task(point.experience),
-        "wrong": by_task(point.wrong),
+        "records": point.records,
+        "experience": point.experience,
+        "wrong": point.wrong,
     }
 
 
-class MeanPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The test after so many patients: how many of its patients were treated rightly, in per cent, over practices."""
+def joined(documents: Sequence[Mapping[str, Any]], *, first: int) -> dict[str, Any]:
+    """Returns the document of several practices, with seeds from the first on: the means of the tests that all had."""
+    tests = [{point["patients"]: point for point in one["curve"]} for one in documents]
+    curve = [
+        {"patients": patients, **{task: _mean([one[patients][task] for one in tests]) for task in TASKS}}
+        for patients in tests[0]
+        if all(patients in others for others in tests)
+    ]
+    return {
+        "doctor": documents[0]["doctor"],
+        "replicas": len(documents),
+        "seeds": list(range(first, first + len(documents))),
+        "curve": curve,
+        "final": {task: curve[-1][task] for task in TASKS},
+        "cap": documents[0]["cap"],
+        "constant": documents[0]["constant"],
+        "runs": list(documents),
+    }
 
-    patients: int
-    right: dict[ClinicalTask, Estimate]
 
-
-class EvolutionReplicas(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """Several practices.
-
-    Attributes:
-        curve: a point a test that all of them had.
-        learner: who learnt.
-        seeds: of each practice.
-        cap, constant: in per cent, the same for all; see `Evolution`.
-        runs: what came of each, as its own document.
-    """
-
-    curve: tuple[MeanPoint, ...]
-    learner: str
-    seeds: tuple[int, ...]
-    cap: dict[ClinicalTask, float]
-    constant: dict[ClinicalTask, float]
-    runs: list[dict[str, Any]]
-
-    @classmethod
-    def of(cls, documents: Sequence[dict[str, Any]], *, first: int) -> EvolutionReplicas:
-        """Returns what the documents of practices with seeds from the first on say together."""
-        tests = [{point["patients"]: point for point in one["curve"]} for one in documents]
-        shared = [patients for patients in tests[0] if all(patients in others for others in tests)]
-        return cls(
-            curve=tuple(
-                MeanPoint(
-                    patients=patients,
-                    right={t: _mean([of_one[patients][t.value] for of_one in tests]) for t in ClinicalTask},
-                )
-                for patients in shared
-            ),
-            learner=documents[0]["doctor"],
-            seeds=tuple(range(first, first + len(documents))),
-            cap={task: documents[0]["cap"][task.value] for task in ClinicalTask},
-            constant={task: documents[0]["constant"][task.value] for task in ClinicalTask},
-            runs=list(documents),
-        )
-
-    def document(self) -> dict[str, Any]:
-        """Returns it as plain values; shares in per cent."""
-        return {
-            "doctor": self.learner,
-            "replicas": len(self.runs),
-            "seeds": list(self.seeds),
-            "curve": [{"patients": point.patients, **_in_full(point)} for point in self.curve],
-            "final": _in_full(self.curve[-1]),
-            "cap": {task.value: share for task, share in self.cap.items()},
-            "constant": {task.value: share for task, share in self.constant.items()},
-            "runs": self.runs,
-        }
-
-    def tables(self) -> list[Table]:
-        """Returns the mean curve, and the last test of each practice."""
-        said = counted(len(self.runs), "practice")
-        curve = table(
-            f"{self.learner}: treated rightly, in per cent, mean of {said}\n(Student's 95 % interval over practices)",
-            ("patients", *TASKS),
-        )
-        for point in thinned(self.curve, _ROWS):
-            curve.add_row(number(point.patients, ","), *(_cell(point.right[task]) for task in ClinicalTask))
-        curve.add_row("cap", *(number(self.cap[task], ".1f") for task in ClinicalTask))
-        curve.add_row("constant", *(number(self.constant[task], ".1f") for task in ClinicalTask))
-        ends = table("\nat the end, each", ("seed", *TASKS, "records", "experience"))
-        for seed, one in zip(self.seeds, self.runs, strict=True):
-            shares = (number(one["final"][task], ".1f") for task in TASKS)
-            ends.add_row(str(seed), *shares, number(one["records"], ","), number(one["experience"], ","))
-        return [curve, ends]
+def tables_of_several(document: Mapping[str, Any]) -> list[Table]:
+    """Returns the mean curve of several practices, and the last test of each."""
+    title = f"{document['doctor']}: treated rightly, in per cent, mean of {counted(document['replicas'], 'practice')}"
+    curve = table(f"{title}\n(Student's 95 % interval over practices)", ("patients", *TASKS))
+    for point in thinned(document["curve"], _ROWS):
+        curve.add_row(number(point["patients"], ","), *(_cell(point[task]) for task in TASKS))
+    for bound in ("cap", "constant"):
+        curve.add_row(bound, *(number(document[bound][task], ".1f") for task in TASKS))
+    ends = table("\nat the end, each", ("seed", *TASKS, "records", "experience"))
+    for seed, one in zip(document["seeds"], document["runs"], strict=True):
+        shares = (number(one["final"][task], ".1f") for task in TASKS)
+        ends.add_row(str(seed), *shares, number(one["records"], ","), number(one["experience"], ","))
+    return [curve, ends]
 
 
 def _mean(shares: Sequence[float]) -> Estimate:
-    """Returns the mean with its interval, which ends where a share does; none where all are equal, which is no sign."""
+    """Returns the mean with its interval within 0 to 100; without one if all are equal."""
     mean = mean_of_runs(shares)
     ends = (None, None) if len(set(shares)) == 1 else (mean.low, mean.high)
     low, high = (None if end is None else min(max(end, 0.0), 100.0) for end in ends)
@@ -212,7 +182,3 @@ def _mean(shares: Sequence[float]) -> Estimate:
 def _cell(estimate: Estimate) -> str:
     parts = {"": estimate.mean, "low": estimate.low, "high": estimate.high}
     return ShownFigure(f"{estimate.mean:.1f} ({low_to_high(estimate.low, estimate.high, '.1f')})", parts)
-
-
-def _in_full(point: MeanPoint) -> dict[str, Any]:
-    return {task.value: msgspec.to_builtins(one) for task, one in point.right.items()}

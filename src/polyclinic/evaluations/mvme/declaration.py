@@ -1,30 +1,63 @@
-"""MVME as an evaluation: its options, what is read before a model is asked, and the plays (ai-hospital §3-6)."""
+"""MVME: interns and teams of them see patients, and the medical director grades their reports (ai-hospital §3-6).
+
+1. Every entrant (a doctor, or a team that settles its disputes) sees every patient, or reads every whole record.
+2. The director grades each report in five aspects, 1 to 4 (Table 2).
+3. The diagnoses are linked to ICD-10 and compared with the reference's as sets (Table 3).
+4. Also by department, why diagnoses graded 1 went wrong (Table 5), rounds to consensus (Figure 4), and how many
+   questions and examinations a visit took (#QA, #Test).
+"""
 
 # No annotations as text: subclasses of `MvmeOptions` inherit these.
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
+import msgspec
 from cyclopts import Parameter
+from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import UserError, meant
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
-from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
-from polyclinic.evaluations.mvme.tables import mvme_output
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
+from polyclinic.evaluations.measuring import item_row, show_compared
+from polyclinic.evaluations.mvme.evaluation import (
+    Consultations,
+    Entrant,
+    EntrantResult,
+    TablePart,
+    grade,
+    linked_by,
+    pair_of,
+    sum_up,
+)
 from polyclinic.evaluations.personas import TEMPLATES, with_personas
 from polyclinic.evaluations.protocol import staging_of
 from polyclinic.events import Order
+from polyclinic.frames import Tabular
 from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.judging.director_by_rules import RulesJudge
-from polyclinic.judging.failure_reasons import FailureReason, read_words
+from polyclinic.judging.disease_names import extract_diseases
+from polyclinic.judging.failure_reasons import FailureReason, find_reasons, read_words
 from polyclinic.judging.people import MeansByPeople, figures, people_words
+from polyclinic.judging.sorting import Words
 from polyclinic.judging.verdicts import Known
-from polyclinic.metrics.icd.linking import linkers_for
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.language import Language
+from polyclinic.metrics.grades import Aspect, Judgement
+from polyclinic.metrics.icd.linking import Linker, linkers_for
+from polyclinic.metrics.icd.scores import texts_of
+from polyclinic.metrics.recorded_reports import AspectMean, MissingGrade, Ties, brackets, ties
+from polyclinic.metrics.recorded_reports import summarise as summarise_grades
+from polyclinic.models.model import Model
+from polyclinic.models.tally import CallTotal
 from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.options import (
     FILE,
     FILES,
@@ -38,8 +71,119 @@ from polyclinic.run.options import (
     TeamOptions,
     each_once,
 )
+from polyclinic.run.output import Output, first_failure, output_of_visits
 from polyclinic.settings import setting
+from polyclinic.statistics.comparison import Compared, compare_values, of_means
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import Column, cell, table, table_of
 from polyclinic.visits.consultation import MAX_TURNS
+from polyclinic.visits.dispute_resolution import MAX_ROUNDS
+from polyclinic.visits.team import TeamVisit
+from polyclinic.visits.visit import OURS, Staging, Visit
+
+
+class Versus(Compared, frozen=True, kw_only=True, rename={"measure": "aspect"}):
+    """The first entrant's grades less the second's in one aspect, on the cases on which both have a grade."""
+
+    measure: str
+
+
+class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """All entrants, every two of them compared, and what the judge cannot tell apart.
+
+    Attributes:
+        judge_prompts: the hash of its prompts, or of the numbers that its rules were fitted to.
+        names_by: the model that read the diseases out of the diagnoses, "" if they are as typed.
+        names_by_rules: how often rules had to, by failure.
+    """
+
+    judge: str
+    judge_version: int
+    judge_prompts: str
+    entrants: tuple[EntrantResult, ...]
+    comparisons: tuple[Versus, ...]
+    ties: tuple[Ties, ...]
+    names_by: str = ""
+    names_by_rules: dict[str, int] = {}
+
+
+MvmePlay = Play[Case, Entrant, Visit | TeamVisit, Judgement | None]
+
+
+def mvme(
+    cases: Sequence[Case],
+    *,
+    judge: Judge,
+    knowledge: Knowledge,
+    linkers: Mapping[Language, Linker] = MappingProxyType({}),
+    reason_judge: Model | None = None,
+    words: Words[FailureReason] = MappingProxyType({}),
+    max_turns: int = MAX_TURNS,
+    order: Order = Order.PARALLEL,
+    max_rounds: int = MAX_ROUNDS,
+    missing_grade: MissingGrade = "left out",
+    names_by: Model | None = None,
+    staging: Staging = OURS,
+    seed: int = 0,
+) -> Plays[Case, Entrant, Visit | TeamVisit, Judgement | None, MvmeResult]:
+    """Returns the evaluation; its players are the entrants, the reference the cases' diagnoses, rationale, treatment.
+
+    People say why a diagnosis graded 1 went wrong (`words`), else `reason_judge`, else rules. `linkers` link names to
+    ICD-10, which the model `names_by`, if given, reads out of the diagnoses first. `missing_grade` says what becomes of
+    an aspect without a grade.
+    """
+    consultations = Consultations(max_turns=max_turns, order=order, max_rounds=max_rounds, staging=staging)
+
+    async def score(case: Case, entrant: Entrant, visit: Visit | TeamVisit) -> Judgement | None:
+        judged = await grade(case, visit, judge, one_step=entrant.one_step)
+        return None if judged is None else msgspec.structs.replace(judged, doctor=entrant.name)
+
+    async def summarise(plays: Mapping[str, Sequence[MvmePlay]]) -> MvmeResult:
+        read = None
+        if names_by is not None and linkers:
+            named = [pair_of(play.item, play.played) for theirs in plays.values() for play in theirs]
+            read = await extract_diseases(texts_of(named), names_by)
+        entrants = []
+        for name, theirs in plays.items():
+            entrant = theirs[0].player if theirs else Entrant(name, ())
+            one = await sum_up(
+                entrant,
+                [(play.item, play.played, play.scored) for play in theirs],
+                grades=partial(summarise_grades, missing_grade=missing_grade, seed=seed),
+                codes=partial(linked_by, linkers, names=None if read is None else read.names, seed=seed),
+                reasons=partial(
+                    find_reasons,
+                    judge=reason_judge,
+                    knowledge=knowledge,
+                    words={key: word for key, word in words.items() if key[1] == name},
+                ),
+                calls={play.item.id: consultations.tallies[play.item.id, entrant].total() for play in theirs},
+                seed=seed,
+            )
+            entrants.append(one)
+        grades: dict[str, dict[str, dict[str, float]]] = {
+            str(aspect): {
+                one.name: {j.case: float(given) for j in one.judgements if (given := j.grades.get(aspect)) is not None}
+                for one in entrants
+            }
+            for aspect in Aspect
+        }
+        pairs = combinations((one.name for one in entrants), 2)
+        compared = compare_values(Versus, grades, pairs, lambda _: of_means(seed))
+        return MvmeResult(
+            judge=judge.name,
+            judge_version=judge.version,
+            judge_prompts=judge.prompts,
+            entrants=tuple(entrants),
+            comparisons=tuple(one for one in compared if one.difference.n),
+            ties=tuple(ties([judgement for one in entrants for judgement in one.judgements])),
+            names_by="" if names_by is None or read is None else names_by.name,
+            names_by_rules={} if read is None else read.by_rules,
+        )
+
+    return Plays(items=cases, play=consultations.see, score=score, summarise=summarise)
+
 
 _TEAM = Parameter(metavar="[NAME=]MIND,MIND...", consume_multiple=1)
 
@@ -194,23 +338,21 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             seed=setup.seed,
         )
         about: dict[str, Any] = {
+            **{
+                name: getattr(options, name)
+                for name in ("one_step", "judge", "max_rounds", "max_turns", "protocol", "patient")
+            },
             "alone": [one.name for one in named if len(one.minds) == 1 and one.one_step == options.one_step],
             "team": options.named,
             "teams": {one.name: one.minds for one in named if len(one.minds) > 1},
             "in_one_step": options.in_one_step or [],
-            "one_step": options.one_step,
-            "judge": options.judge,
             "order": order,
-            "max_rounds": options.max_rounds,
             "disputes": not options.no_dispute_resolution,
             "missing": staging.missing,
-            "max_turns": options.max_turns,
             "personas": personas,
             "links": rules.of(settings.links),
-            "protocol": options.protocol,
             "cases": len(cases),
             "seed": setup.seed,
-            "patient": options.patient,
         }
         grades = figures(people, "grades", seed=setup.seed)
         by_people = {name: one for name, one in grades.items() if isinstance(one, MeansByPeople)}
@@ -220,7 +362,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             one.name: Entrant(one.name, tuple(opened.minds[mind] for mind in one.minds), one.one_step, one.disputes)
             for one in named
         }
-        return plays.by(entrants, lambda result: mvme_output(result, about, people=by_people, note=note))
+        return plays.by(entrants, lambda result: _output(result, about, by_people, note))
 
     return Plan(
         prepare=prepare,
@@ -243,6 +385,190 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
 
 def _lacks(case: Case) -> str:
     return "" if case.truth.diagnoses else "no diagnosis to grade by"
+
+
+_ABOUT = ("one_step", "judge", "max_rounds", "max_turns", "protocol", "patient")
+MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
+
+
+def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> ItemRow:
+    """Returns the grades of a case, 1 to 4; a visit that failed has none."""
+    grades = next((judged.grades for judged in entrant.judgements if judged.case == visit.case), {})
+    return item_row(
+        {str(aspect): float(grade) for aspect, grade in grades.items() if grade is not None},
+        item=visit.case,
+        model=entrant.name,
+        seed=seed,
+        **msgspec.structs.asdict(entrant.calls.get(visit.case, CallTotal())),
+    )
+
+
+def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, MeansByPeople], note: str) -> Output:
+    """Returns the output, with how the evaluation was held, people's grades, and a note below the tables."""
+
+    def show(screen: Console) -> None:
+        show_mvme(screen, result, people)
+        if note:
+            screen.print(note, style="yellow", soft_wrap=True)
+        screen.print("; ".join(f"{name}: {about[name]}" for name in ("protocol", "cases", "patient", "seed")))
+
+    names = ("judge", "judge_version", "judge_prompts", "names_by", "names_by_rules", "comparisons", "ties")
+    document = {**about, **{name: getattr(result, name) for name in names}}
+    document["doctors"] = [_document(one) for one in result.entrants]
+    entrants = {one.name: one for one in result.entrants}
+    return output_of_visits(
+        {name: one.visits for name, one in entrants.items()},
+        lambda name, visit: mvme_row(entrants[name], visit, seed=about["seed"]),
+        document=document | ({"people": people} if people else {}),
+        show=show,
+        files={
+            "judgements.jsonl": [judged for one in result.entrants for judged in one.judgements],
+            "reasons.jsonl": [reason for one in result.entrants for reason in one.reasons.reasons],
+        },
+        written="Traces, judgements and summary: {}",
+        failed=sum(sum(one.failed.values()) for one in result.entrants),
+        failures=first_failure(visit for one in result.entrants for visit in one.visits),
+        measures=MEASURES,
+    )
+
+
+def _document(one: EntrantResult) -> dict[str, Any]:
+    names = ("name", "setting", "qa", "tests", "told_as_normal", "rounds", "departments", "no_report", "failed")
+    return {
+        **{name: getattr(one, name) for name in names},
+        **{name: getattr(one.verdicts, name) for name in ("metrics", "grades", "length")},
+        "brackets": brackets(one.verdicts.metrics),
+        "judge_failed": one.verdicts.failed,
+        "icd": {
+            language: {"metrics": icd.metrics, "per_case": icd.per_case, "ties": icd.tied, "n": len(icd.cases)}
+            for language, icd in one.icd.items()
+        },
+        "reasons": {"counts": one.reasons.counts, "sources": one.reasons.sources},
+        "cases": [{"id": judged.case, "grades": judged.grades} for judged in one.judgements],
+    }
+
+
+def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople] = MappingProxyType({})) -> None:
+    """Prints the tables of the paper, and what its readers would ask next."""
+    _show_grades(screen, result, people)
+    _show_icd(screen, result)
+    talked = [one for one in result.entrants if one.setting is not TablePart.ONE_STEP and one.qa.mean is not None]
+    if talked:
+        screen.print(table_of("What a visit took, mean ± se (of a team, all its doctors together)", talked, _EFFORT))
+        told = "told as normal: in all, examinations that are not recorded and that the examiner called normal."
+        screen.print(told, "", style="dim")
+    _show_departments(screen, result.entrants)
+    missing = [one for one in result.entrants if one.reasons.reasons]
+    if missing:
+        title = "Why diagnoses graded 1 went wrong (the paper's Table 5)"
+        screen.print(table_of(title, result.entrants, _REASONS, right={*_REASONS} - {"", "said by"}), "")
+    _show_rounds(screen, result.entrants)
+    tied = {(one.first, one.second, one.aspect): number(one.percent, ".0f", " %") for one in result.ties}
+    columns: dict[str, Column] = {
+        "": "first",
+        "less": "second",
+        "aspect": "measure",
+        "same grade": lambda one: tied.get((one.first, one.second, one.measure)),
+    }
+    show_compared(screen, "On the cases of both", result.comparisons, columns)
+
+
+_EFFORT: dict[str, Column] = {
+    "": "name",
+    "#QA": "qa",
+    "#Test": "tests",
+    "told as normal": "told_as_normal",
+    "n": "qa.n",
+}
+
+
+def _count(reason: FailureReason, entrant: EntrantResult) -> int:
+    return entrant.reasons.counts[reason]
+
+
+_REASONS: dict[str, Column] = {
+    "": "name",
+    **{reason: partial(_count, reason) for reason in FailureReason},
+    "unreadable": lambda one: sum(one.reasons.unreadable.values()),
+    "failed": lambda one: sum(one.reasons.failed.values()),
+    "said by": lambda one: ", ".join(one.reasons.sources),
+}
+
+
+def _grade(graded: AspectMean) -> str | None:
+    """Returns a mean with the bracket that the paper prints, half the bootstrap interval, and its standard error."""
+    if graded.mean is None:
+        return None
+    bracket = "" if graded.bracket is None else f" ({graded.bracket:.3f})"
+    error = "" if graded.stderr is None else f" ± {graded.stderr:.3f}"
+    parts = {"": graded.mean, "half the interval": graded.bracket, "stderr": graded.stderr}
+    return ShownFigure(f"{graded.mean:.3f}{bracket}{error}", parts)
+
+
+def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:
+    judge = f"{result.judge}, version {result.judge_version}"
+    title = f"Graded by {judge}: mean from 1 to 4 (half the 95 % interval, as the paper's Table 2) ± se"
+    shown = table(title, ("", "part", *Aspect, "n", "no report"), left=2)
+    for one in result.entrants:
+        graded = one.verdicts.metrics
+        n = max(grades.n + grades.unreadable for grades in graded.values())
+        shown.add_row(one.name, one.setting, *map(_grade, graded.values()), n, one.no_report)
+        if (said := people.get(one.name)) is not None:
+            means = [said.means[aspect] for aspect in Aspect]
+            shown.add_row("  people", "", *(cell(mean, ".3f") for mean in means), max(mean.n for mean in means), "")
+    screen.print(shown)
+    for one in result.entrants:
+        parts = [f"{g.unreadable} {aspect} unreadable" for aspect, g in one.verdicts.metrics.items() if g.unreadable]
+        parts += [f"judge: {n} {error}" for error, n in one.verdicts.failed.items()]
+        parts += [f"{n} visits failed ({cause})" for cause, n in one.failed.items()]
+        if parts:
+            screen.print(plain(f"  {one.name}: {', '.join(parts)}; outside the means"), style="yellow")
+    screen.print("no report: the doctor's answer could not be used; graded 1, and counted.", "", style="dim")
+
+
+def _show_icd(screen: Console, result: MvmeResult) -> None:
+    metrics = {"#": "number", "R": "recall", "P": "precision", "F1": "f1"}
+    metrics |= {f"{name} category": f"category_{metric}" for name, metric in metrics.items() if name != "#"}
+    shown = table("Diagnoses as ICD-10 codes, in percent ± se (the paper's Table 3)", ("", *metrics, "n"))
+    for one in result.entrants:
+        for language, icd in one.icd.items():
+            told = one.name + (f" ({language})" if len(one.icd) > 1 else "")
+            cells = (cell(icd.metrics[metric], ".1f") for metric in metrics.values())
+            shown.add_row(told, *cells, len(icd.cases))
+        if not one.icd:
+            shown.add_row(one.name, *(None for _ in metrics), 0)
+    screen.print(shown)
+    read = f", read out of the diagnoses by {result.names_by}" if result.names_by else ""
+    lost = "; ".join(f"{n} times by rules ({error})" for error, n in result.names_by_rules.items())
+    told = f"#: disease names a report that names any{read}{f', {lost}' if lost else ''}."
+    screen.print(plain(told), "", style="dim")
+
+
+def _show_departments(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+    names = list(dict.fromkeys(name for one in entrants for name in one.departments))
+    if len(names) < 2:
+        return
+    shown = table("By department", ("", "", "n", *Aspect, "F1"), left=2)
+    for name, one in ((name, one) for name in names for one in entrants if name in one.departments):
+        department = one.departments[name]
+        f1 = number(department.icd_f1.mean if department.icd_f1 is not None else None, ".1f")
+        shown.add_row(name, one.name, department.n, *map(_grade, department.metrics.values()), f1)
+    screen.print(shown, "")
+
+
+def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+    teams = {one.name: one.rounds for one in entrants if one.rounds is not None}
+    if not teams:
+        return
+    most = max(len(rounds.within) for rounds in teams.values())
+    columns = ("", "discussions", *(f"within {n}" for n in range(1, most + 1)), "none reached", "answers lost")
+    shown = table("Consensus within so many rounds, in percent [95 %] (the paper's Figure 4)", columns)
+    for name, rounds in teams.items():
+        cells = [with_ends(one.percent, one.low, one.high, ".0f") for one in rounds.within.values()]
+        # Where all had agreed before the last round that any team needed, nothing changes after.
+        cells += [cells[-1] if cells else NOTHING] * (most - len(cells))
+        shown.add_row(name, rounds.discussions, *cells, rounds.without, rounds.kept)
+    screen.print(shown, "")
 
 
 MVME = Evaluation(

@@ -40,7 +40,7 @@ class ClinicTask:
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the clinic, and yields the function that computes a request."""
         async with open_clinic(self.setup, side=side) as clinic:
-            side.on_news(clinic.publish)
+            side.listeners.append(clinic.publish)
 
             async def compute(request: EpisodeRequest | LearnRequest, _: WorkerSide) -> Episode | LearnDone:
                 return await (clinic.compute(request) if isinstance(request, EpisodeRequest) else clinic.learn(request))

@@ -271,7 +271,14 @@ def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
     data: Any = read_yaml(path, object)
     if preset:
         path = DEFAULT.with_name(f"{preset}.yaml")
-        data = _changed(data, read_yaml(path, dict[str, Any]))
+        changes = read_yaml(path, dict[str, Any])
+        before, data = data, {**data, **changes}
+        for section in _BY_ENTRY & changes.keys():
+            data[section] = merged = dict(before[section])
+            for key, value in changes[section].items():
+                old = merged.pop(key, None)
+                if value is not None:
+                    merged[key] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
     try:
         hospital = _typed(data)
         for problem, field in problems(hospital, knowledge):
@@ -281,43 +288,32 @@ def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
     return hospital
 
 
-def _changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the data of a hospital with what a preset changes."""
-    changed = {**data, **changes}
-    for section in _BY_ENTRY & changes.keys():
-        changed[section] = merged = dict(data[section])
-        for key, value in changes[section].items():
-            before = merged.pop(key, None)
-            if value is not None:
-                merged[key] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
-    return changed
-
-
 def _typed(data: Any) -> Hospital:
     """Returns the hospital of a file; texts such as "12 min" or "mon-fri" are read first, the rest is as it is."""
-    made = dict(_mapping(data, "$"))
-    shifts = {
-        name: _shifts(hours, f"$.shifts.{name}") for name, hours in _mapping(made.pop("shifts", {}), "$.shifts").items()
-    }
+    given = _convert(data, dict[str, Any], "$")
+    made = {name: value for name, value in given.items() if name != "shifts"}
     for name in ("open", "emergencies"):
         if name in made:
-            made[name] = _opening(_mapping(made[name], f"$.{name}"), name)
+            made[name] = opening = {}
+            for days, hours, field in _entries(given, name):
+                for day in read_days(days, field):
+                    if day in opening:
+                        raise BadInput("a day of it stands there already", field=field)
+                    opening[day] = read_hours(hours, field)
     if "areas" in made:
-        areas = _mapping(made["areas"], "$.areas")
-        made["areas"] = _both_ways({key: _area(key, value) for key, value in areas.items()})
+        made["areas"] = _areas(given)
     if "staff" in made:
-        staff = _mapping(made["staff"], "$.staff")
-        made["staff"] = {key: _member(key, value, shifts) for key, value in staff.items()}
+        named = {name: _shifts(given["shifts"], name, "$.shifts") for name, *_ in _entries(given, "shifts")}
+        made["staff"] = {key: _member(key, value, field, named) for key, value, field in _entries(given, "staff")}
     if "durations" in made:
-        made["durations"] = _durations(_mapping(made["durations"], "$.durations"))
-    for name, kind in (("areas", Area), ("staff", Member)):
-        if name in made:
-            made[name] = {key: _convert(value, kind, f"$.{name}.{key}") for key, value in made[name].items()}
+        durations: dict[str, Any] = {}
+        made["durations"] = durations
+        for name, value, field in _entries(given, "durations"):
+            if name in ("examination", "present"):
+                durations[name] = {k: _duration(one, at) for k, one, at in _entries({name: value}, name, "$.durations")}
+            elif value is not None or name != "patience":
+                durations[name] = _duration(value, field)
     return _convert(made, Hospital, "$")
-
-
-def _mapping(value: Any, field: str) -> dict[str, Any]:
-    return _convert(value, dict[str, Any], field)
 
 
 def _convert(data: Any, kind: type[T], field: str) -> T:
@@ -328,38 +324,28 @@ def _convert(data: Any, kind: type[T], field: str) -> T:
         raise BadInput(problem, field=f"{field}{place.removeprefix('$')}") from None
 
 
-def _opening(text: Mapping[str, str], name: str) -> dict[int, tuple[int, int]]:
-    hours: dict[int, tuple[int, int]] = {}
-    for days, span in text.items():
-        field = f"$.{name}.{days}"
-        for day in read_days(days, field):
-            if day in hours:
-                raise BadInput("a day of it stands there already", field=field)
-            hours[day] = read_hours(span, field)
-    return hours
+def _entries(data: Mapping[str, Any], name: str, above: str = "$") -> Iterator[tuple[str, Any, str]]:
+    """Yields the entries of a mapping in a file, each with its field; none if the mapping is missing."""
+    field = f"{above}.{name}"
+    for key, value in _convert(data.get(name, {}), dict[str, Any], field).items():
+        yield key, value, f"{field}.{key}"
 
 
-def _shifts(hours: Any, field: str) -> list[dict[str, Any]]:
+def _shifts(data: Mapping[str, Any], name: str, above: str) -> list[dict[str, Any]]:
     shifts = []
-    for days, span in _mapping(hours, field).items():
-        begin, end = read_hours(span, f"{field}.{days}")
-        shifts.append({"days": read_days(days, f"{field}.{days}"), "begin": begin, "end": end})
+    for days, hours, field in _entries(data, name, above):
+        begin, end = read_hours(hours, field)
+        shifts.append({"days": read_days(days, field), "begin": begin, "end": end})
     return shifts
 
 
-def _area(key: str, value: Any) -> dict[str, Any]:
-    field = f"$.areas.{key}"
-    area = _mapping(value, field)
-    ways = _mapping(area.get("ways", {}), f"{field}.ways").items()
-    return {**area, "id": key, "ways": {to: math.ceil(read_seconds(way, f"{field}.ways.{to}")) for to, way in ways}}
-
-
-def _both_ways(areas: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _areas(given: Mapping[str, Any]) -> dict[str, Area]:
     """Returns the areas with each way in both directions; a file gives it once."""
+    areas = {key: _convert(value, dict[str, Any], field) for key, value, field in _entries(given, "areas")}
     ways: dict[str, dict[str, int]] = {key: {} for key in areas}
     for key, area in areas.items():
-        for to, seconds in area["ways"].items():
-            field = f"$.areas.{key}.ways.{to}"
+        for to, way, field in _entries(area, "ways", f"$.areas.{key}"):
+            seconds = math.ceil(read_seconds(way, field))
             if to == key:
                 raise BadInput("the way leads to where it begins", field=field)
             if to not in areas:
@@ -368,33 +354,21 @@ def _both_ways(areas: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
                 problem = f"{seconds} s, and {ways[to][key]} s the other way; give it once, or twice the same"
                 raise BadInput(problem, field=field)
             ways[key][to] = ways[to][key] = seconds
-    return {key: {**area, "ways": ways[key]} for key, area in areas.items()}
+    return {k: _convert({**area, "id": k, "ways": ways[k]}, Area, f"$.areas.{k}") for k, area in areas.items()}
 
 
-def _member(key: str, value: Any, named: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    field = f"$.staff.{key}.shifts"
-    member = _mapping(value, f"$.staff.{key}")
-    text = member.get("shifts", ())
-    if isinstance(text, dict):
-        return {**member, "id": key, "shifts": _shifts(text, field)}
-    shifts = []
-    for name in _convert(text, tuple[str, ...], field):
-        if name not in named:
-            raise BadInput(f"no shift {name!r}; there are {', '.join(named) or 'none'}", field=field)
-        shifts += named[name]
-    return {**member, "id": key, "shifts": shifts}
-
-
-def _durations(data: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in data.items():
-        field = f"$.durations.{key}"
-        if key in ("examination", "present"):
-            kinds = _mapping(value, field)
-            found[key] = {kind: _duration(one, f"{field}.{kind}") for kind, one in kinds.items()}
-        elif value is not None or key != "patience":
-            found[key] = _duration(value, field)
-    return found
+def _member(key: str, value: Any, field: str, named: Mapping[str, list[dict[str, Any]]]) -> Member:
+    member = _convert(value, dict[str, Any], field)
+    shifts: list[dict[str, Any]] = []
+    if isinstance(member.get("shifts"), dict):
+        shifts = _shifts(member, "shifts", field)
+    else:
+        for name in _convert(member.get("shifts", ()), tuple[str, ...], f"{field}.shifts"):
+            if name not in named:
+                problem = f"no shift {name!r}; there are {', '.join(named) or 'none'}"
+                raise BadInput(problem, field=f"{field}.shifts")
+            shifts += named[name]
+    return _convert({**member, "id": key, "shifts": shifts}, Member, field)
 
 
 def _duration(value: Any, field: str) -> Duration:

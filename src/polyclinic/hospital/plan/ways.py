@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -28,15 +27,6 @@ class Ways:
     def __init__(self, areas: Mapping[str, Area]) -> None:
         self._areas = areas
         self._found: dict[str, dict[str, Way]] = {}
-
-    @cached_property
-    def _neighbours(self) -> dict[str, dict[str, int]]:
-        both: dict[str, dict[str, int]] = {id: {} for id in self._areas}
-        for id, area in self._areas.items():
-            for other, seconds in area.ways.items():
-                both[id][other] = seconds
-                both[other].setdefault(id, seconds)
-        return both
 
     def find(self, start: str, end: str) -> Way:
         """Returns the shortest way; of equally short ones, the first by the areas' ids."""
@@ -66,7 +56,7 @@ class Ways:
             if path[-1] in found:
                 continue
             found[path[-1]] = Way(path, reached)
-            for other, more in self._neighbours[path[-1]].items():
+            for other, more in self._areas[path[-1]].ways.items():
                 if other not in found:
                     heappush(heap, (seconds + more, (*path, other), (*reached, seconds + more)))
         return found

@@ -16,19 +16,10 @@ import msgspec
 from polyclinic.hospital.record import figures
 from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances, Treated
-from polyclinic.hospital.record.figures import Figures, Span, Stay, proportion_of
+from polyclinic.hospital.record.figures import Figures, Span, Stay
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, Happening, What
-from polyclinic.hospital.record.world import Doing, World
+from polyclinic.hospital.record.world import World
 
-_CENSUS = {
-    Doing.WAITING: "waiting",
-    Doing.CONSULTED: "served",
-    Doing.SERVED: "served",
-    Doing.LYING: "lying",
-    Doing.WALKING: "other",
-    Doing.THERE: "other",
-}
-_RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
 _HASH = 16  # bytes
 
 encode = msgspec.json.Encoder(order="deterministic").encode
@@ -87,7 +78,7 @@ class Account:
         self._counts[kind] += 1
         self._hash.update(encode(happening) + b"\n")
         while t >= len(self._hours) * HOUR:
-            self._look_round(len(self._hours) * HOUR)
+            self._hours.append((len(self._hours) * HOUR, world.census(len(self._hours) * HOUR)))
         if kind is events.ShiftEnded and who in world.duty:
             self._work[who].shifts.append((world.duty[who].since, t))
         before = world.staff_with(who)
@@ -100,16 +91,6 @@ class Account:
         if kind in _BEDS:
             self._lie(max(0, t), who, happening.what)
         self.visits.add(happening)
-
-    def _look_round(self, t: int) -> None:
-        """Counts who is in the hospital at a full hour."""
-        self.world.advance(t)
-        counts: Counter[str] = Counter()
-        for person in self.world.people.values():
-            doing = person.doing(t)
-            if doing is not Doing.WALKING or person.home not in (person.path[0], person.path[-1]):
-                counts[_CENSUS[doing]] += 1
-        self._hours.append((t, counts))
 
     def _serve(self, t: int, before: str, after: str) -> None:
         if before:
@@ -159,7 +140,6 @@ class Account:
         since = self._since
         rows = self.visits.rows(since)
         ends = {end: [row for row in rows if row.ended == end] for end in (SEEN, LEFT, FAILED, DIED, "")}
-        judged = [(_RANK[row.acuity], _RANK[row.right_acuity]) for row in rows if row.acuity and row.right_acuity]
         levels = Counter((row.right_level, row.level) for row in rows if row.level and row.right_level)
         calls = [call for row in rows for call in row.calls]
         called = Counter(call.staff for call in calls if call.staff)
@@ -167,7 +147,6 @@ class Account:
         until = self.world.t if serves or not rows else self._served or since
         window = since, max(since, until)
         followed, deaths = self._all(events.FollowedUp), self._all(events.Died)
-        outcomes = Counter(what.outcome for what in followed)
         worse = [what.cause for what in followed if what.outcome is FollowUpOutcome.WORSE and what.cause is not None]
         first_beds = Counter(stay.care for stay in self._stays if stay.first and stay.since >= since)
         return {
@@ -190,23 +169,17 @@ class Account:
             "referred": self._counts[events.Referred],
             "taken_over": sum(call.taken_over for call in calls),  # by another doctor than the expected one
             "follow_ups": {
-                **{outcome.value: outcomes[outcome] for outcome in FollowUpOutcome},
+                **figures.counts_of(FollowUpOutcome, (what.outcome for what in followed)),
                 **Counter(f"failed: {what.error}" for what in self._all(events.FollowUpFailed)),
             },
             "waits": figures.waits_by_queue(call for call in calls if call.first),
             "area_waits": figures.waits_by_queue(call for call in calls if not call.of_department),
             "work": {who: self._work_of(who, called[who], window) for who in sorted({*self._work, *self.world.duty})},
-            "triage": proportion_of(row.right_department for row in rows),
-            "acuity": proportion_of(row.judged_right for row in rows),
-            "over_triage": proportion_of(given < right for given, right in judged),
-            "under_triage": proportion_of(given > right for given, right in judged),
+            **{name: figures.share_of(name, rows) for name in figures.SHARES},
             "levels": figures.agreement(levels),
             "level_waits": figures.level_waits(rows),
             "worse_waiting": sum(row.worse_waiting for row in rows),
             "triaged_again": sum(row.triaged_again for row in rows),
-            "examination": proportion_of(row.right_examination for row in rows),
-            "diagnosis": proportion_of(row.right_diagnosis for row in rows),
-            "treatment": proportion_of(row.right_treatment for row in rows),
         }
 
     def _work_of(self, who: str, called: int, window: Span) -> Figures:
@@ -224,17 +197,19 @@ class Account:
         served = -1 if self._served is None else self._served // DAY
         told = [row for row in rows if row.right_diagnosis is not None]
         acuity = Counter((row.right_acuity, row.acuity) for row in rows)
-        outcomes = Counter((one.treated, one.outcome) for one in self.visits.outcomes if one.since >= since)
+        outcomes = [one for one in self.visits.outcomes if one.since >= since]
         return {
             "days": figures.days_of(rows, self.begin // DAY),
             "hours": figures.hours_of((t, counts) for t, counts in self._hours if t >= since and t // DAY <= served),
             "diagnosis": {
-                name: proportion_of(row.right_diagnosis for row in part)
+                name: figures.share_of("diagnosis", part)
                 for name, part in figures.grouped(told, lambda row: row.diagnosed_by).items()
             },
             "acuity": {right.value: {given.value: acuity[right, given] for given in Acuity} for right in Acuity},
             "outcomes": {
-                treated.value: {outcome.value: outcomes[treated, outcome] for outcome in FollowUpOutcome}
+                treated.value: figures.counts_of(
+                    FollowUpOutcome, (one.outcome for one in outcomes if one.treated is treated)
+                )
                 for treated in Treated
             },
         }

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -66,15 +68,35 @@ def waits_by_queue(calls: Iterable[Call]) -> dict[str, Figures]:
 
 def until_doctor(rows: Iterable[Attendance]) -> Figures:
     """Returns minutes from arrival to the first doctor's call, of those who were called; None where nobody was."""
-    seconds = [row.waited for row in rows if row.waited is not None]
+    return _minutes([row.waited for row in rows if row.waited is not None], ("mean", "median", "p90"), 2)
+
+
+def _minutes(seconds: Sequence[int], names: Sequence[str], digits: int) -> Figures:
     found = waits_of(seconds) if seconds else {}
-    names = ("mean", "median", "p90")
-    return {name: round(found[name] / _MINUTE, 2) if found else None for name in names} | {"n": len(seconds)}
+    return {name: round(found[name] / _MINUTE, digits) if found else None for name in names} | {"n": len(seconds)}
 
 
-def _first_outcomes(rows: Iterable[Attendance]) -> dict[str, int]:
-    outcomes = Counter(row.outcome for row in rows)
-    return {outcome.value: outcomes[outcome] for outcome in FollowUpOutcome}
+SHARES: dict[str, tuple[str, Callable[[Attendance], bool | None]]] = {
+    "triage": ("sent to the right department", lambda row: row.right_department),
+    "acuity": ("judged as urgent as it was", lambda row: row.judged_right),
+    "over_triage": ("judged more urgent", lambda row: None if row.misjudged is None else row.misjudged < 0),
+    "under_triage": ("judged less urgent", lambda row: None if row.misjudged is None else row.misjudged > 0),
+    "examination": ("a right examination done", lambda row: row.right_examination),
+    "diagnosis": ("right diagnosis", lambda row: row.right_diagnosis),
+    "treatment": ("right plan", lambda row: row.right_treatment),
+}
+"""Shares of the visits: what they are called in tables, and whether it is so of a visit; None is not counted."""
+
+
+def share_of(name: str, rows: Iterable[Attendance]) -> Figures:
+    """Returns one of `SHARES` among some visits."""
+    return proportion_of(map(SHARES[name][1], rows))
+
+
+def counts_of(kinds: type[StrEnum], found: Iterable[StrEnum | None]) -> dict[str, int]:
+    """Returns how often each member is among some, in the order of the members."""
+    counts = Counter(found)
+    return {one.value: counts[one] for one in kinds}
 
 
 SUBTOTAL: dict[str, Callable[[Sequence[Attendance]], Any]] = {
@@ -86,11 +108,11 @@ SUBTOTAL: dict[str, Callable[[Sequence[Attendance]], Any]] = {
     "died": lambda rows: sum(row.died for row in rows),  # in the hospital or later
     "worse": lambda rows: sum(row.got_worse for row in rows),  # in a bed or by the first follow-up
     "waiting": until_doctor,
-    "department": lambda rows: proportion_of(row.right_department for row in rows),
-    "acuity": lambda rows: proportion_of(row.judged_right for row in rows),
-    "diagnosis": lambda rows: proportion_of(row.right_diagnosis for row in rows),
-    "treatment": lambda rows: proportion_of(row.right_treatment for row in rows),
-    "outcomes": _first_outcomes,  # at the first follow-up
+    "department": partial(share_of, "triage"),
+    "acuity": partial(share_of, "acuity"),
+    "diagnosis": partial(share_of, "diagnosis"),
+    "treatment": partial(share_of, "treatment"),
+    "outcomes": lambda rows: counts_of(FollowUpOutcome, (row.outcome for row in rows)),  # at the first follow-up
 }
 """The figures of a group of visits."""
 
@@ -210,11 +232,7 @@ def incident(rows: Sequence[Attendance], said: str, begin: int, end: int) -> dic
                 waits[period(call.t)][call.area].append(call.waited)
     document: dict[str, Any] = {"event": said, "begins": begin, "ends": end}
     for name in (BEFORE, DURING, AFTER):
-        waiting = {}
-        for who, seconds in sorted(waits[name].items()):
-            of_them = waits_of(seconds)
-            minutes = {name: round(of_them[name] / _MINUTE, 1) for name in ("mean", "p90")}
-            waiting[str(who)] = minutes | {"n": of_them["n"]}
+        waiting = {str(who): _minutes(seconds, ("mean", "p90"), 1) for who, seconds in sorted(waits[name].items())}
         here = came.get(name, [])
         document[name] = {"visits": len(here), "left": sum(row.ended == LEFT for row in here), "waiting": waiting}
     return document
@@ -332,5 +350,4 @@ def hours_of(hours: Iterable[tuple[int, Counter[str]]]) -> tuple[Figures, ...]:
 
 def by_cause(causes: Iterable[HarmCause]) -> dict[str, int]:
     """Returns how often each cause is among some, in the order of the causes."""
-    counts = Counter(causes)
-    return {cause.value: counts[cause] for cause in HarmCause if counts[cause]}
+    return {cause: n for cause, n in counts_of(HarmCause, causes).items() if n}

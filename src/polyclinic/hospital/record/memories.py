@@ -19,10 +19,9 @@ from polyclinic.errors import BadInput
 from polyclinic.hospital.record.recorded import CannotResume
 from polyclinic.language.language import Language
 from polyclinic.memory.library import CaseWordsEmbedder
-from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, has_memory, open_memory, snapshot_of
+from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, New, Note, open_memory, snapshot_of
 from polyclinic.memory.opening import Publication, version_of
-from polyclinic.memory.reading import FILE as READING
-from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, open_reading
+from polyclinic.memory.reading import PassageRead, ReadingLibrary, open_reading
 from polyclinic.memory.remembering import language_of_memory
 
 MEMORY = "memory"
@@ -68,7 +67,7 @@ class KeptMemories:
     def keep_read(self, holder: str, read: Sequence[PassageRead]) -> None:
         """Writes down what somebody has read; what is there already is passed over."""
         if holder not in self._read:
-            about = ReadingAbout(embedder=self._embedder.name, dimensions=self._about.dimensions)
+            about = About(embedder=self._embedder.name, dimensions=self._about.dimensions)
             self._read[holder] = self._files.enter_context(open_reading(self._of(holder), about))
         self._read[holder].commit(read)
 
@@ -87,7 +86,7 @@ class KeptMemories:
 def open_brought(folder: Path, about: About, language: Language | None = None) -> Iterator[DoctorMemory]:
     """Opens what doctors bring to a run."""
     there, _ = snapshot_of(folder)
-    if not has_memory(there) and (several := memories_of(there)):
+    if not PATIENTS.is_in(there) and (several := memories_of(there)):
         names = ", ".join(str(one) for one in several[:3])
         more = ", ..." if len(several) > 3 else ""
         raise BadInput(f"holds the memories of {len(several)}; name one ({names}{more}), or merge them", path=there)
@@ -101,7 +100,7 @@ def open_brought(folder: Path, about: About, language: Language | None = None) -
 
 def memories_of(run: Path) -> list[Path]:
     """Returns the folders of the memories of a run, or of several practices; what doctors brought first."""
-    places = [f"{place}/{name}" for place in (f"{MEMORY}/*", "seed-*") for name in (FILE, READING)]
+    places = [f"{place}/{name}" for place in (f"{MEMORY}/*", "seed-*") for name in (PATIENTS.file, READ.file)]
     found = {path.parent for place in places for path in run.glob(place)}
     return sorted(found, key=lambda folder: (folder.name != BROUGHT, folder.name))
 

@@ -11,25 +11,23 @@ played in one piece: results that the doctor asked for are shown in it, even if 
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, cast
 
 import msgspec
 
 from polyclinic.cases.truth import Severity
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.events import Event, Examined, Reported, Said
 from polyclinic.hospital.record import happenings as log
+from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
-from polyclinic.hospital.record.happenings import DAY, HOUR, TURNED_AWAY, Activity, Acuity, Happening
+from polyclinic.hospital.record.happenings import DAY, HOUR, Activity, Acuity, Happening
 from polyclinic.hospital.record.recorded import RecordedRun
 
 UNDER_WAY = "under way"
-_TURNED_AWAY = tuple(f"left: {reason}" for reason in TURNED_AWAY)
 
 
 class ListedVisit(msgspec.Struct, kw_only=True):
@@ -57,102 +55,42 @@ def clock(t: int) -> str:
     return f"day {day + 1} {second // HOUR:02}:{second // 60 % 60:02}"
 
 
-@dataclass
-class VisitRead:
-    """A visit as it is read from the log."""
-
-    visit: ListedVisit
-    happenings: list[Happening]  # from falling ill on; empty where they are not wanted
-    comings: int = 1
-    admitted: bool = False
-
-
-@dataclass
-class _Resident:
-    """What the log says of one resident so far."""
-
-    ill: log.FellIll | None = None
-    severity: Severity | None = None
-    before: list[Happening] = field(default_factory=list)  # what belongs to the next visit
-    last: VisitRead | None = None
-    home: str = ""
-    out: bool = False
-
-    def set_out(self, who: str, t: int) -> VisitRead | None:
-        """Returns the visit that begins, None for a patient who comes again for the last one."""
-        last, ill = self.last, self.ill
-        if last is not None and last.comings == 1 and last.visit.outcome in _TURNED_AWAY:
-            last.comings, last.visit.outcome, last.visit.end = 2, UNDER_WAY, None
-            return None
-        number = 1 if last is None else last.visit.number + 1
-        visit = ListedVisit(
-            id=f"{who if ill is None else ill.case}/{number}",
-            resident=who,
-            name="" if ill is None else ill.name,
-            number=number,
-            begin=t,
-            disease="" if ill is None else ill.disease,
-            severity=self.severity,
-        )
-        self.last, self.before = VisitRead(visit, self.before), []
-        return self.last
-
-    def change(self, read: VisitRead, t: int, what: Any) -> None:  # noqa: PLR0912 - a branch for each kind of event
-        """Takes what happens from setting out on."""
-        visit = read.visit
-        match type(what):
-            case log.Triaged:
-                visit.department, visit.acuity = what.department, what.acuity
-            case log.Registered:
-                visit.department = what.department
-            case log.Referred:
-                visit.department = what.to_department
-            case log.Diagnosed:
-                visit.diagnosis, visit.right = what.diagnosis, what.right
-            case log.Admitted:
-                read.admitted = True
-            case log.LeftUnseen:
-                visit.outcome = f"left: {what.reason}"
-            case log.VisitFailed:
-                visit.outcome = f"failed: {what.error} ({what.who})"
-            case log.WentHome:
-                visit.outcome = "discharged" if read.admitted else "went home"
-            case log.Walked if what.path[-1] == self.home:
-                self.out, visit.end = False, what.times[-1]
-            case log.Died:
-                visit.later = "died"
-                if self.out:
-                    self.out, visit.end, visit.outcome = False, t, "died"
-            case log.FollowedUp:
-                visit.later, self.severity = what.outcome.value, what.severity or self.severity
-            case log.Worsened | log.GotWorse:
-                self.severity = what.severity
-
-
-def fold(happenings: Iterable[Happening], *, keep: bool = False) -> list[VisitRead]:
-    """Returns the visits in a log, or in what of it concerns some residents, by the time of setting out.
-
-    With `keep`, visits have their happenings, from falling ill on.
-    """
-    lives: dict[str, _Resident] = defaultdict(_Resident)
-    visits = []
+def _listed(happenings: Iterable[Happening]) -> dict[int, ListedVisit]:
+    """Returns the visits in a log by the number of the happening with which each begins, in order."""
+    table = Attendances()
     for happening in happenings:
-        what = happening.what
-        if happening.who not in lives and not isinstance(what, log.FellIll | log.Walked):
-            continue  # of the staff
-        life = lives[happening.who]
-        if isinstance(what, log.FellIll):
-            life.ill, life.severity, life.last, life.before = what, what.severity, None, [happening]
-            continue
-        if isinstance(what, log.Walked) and not life.out:
-            life.out, life.home = True, what.path[0]
-            if (begun := life.set_out(happening.who, happening.t)) is not None:
-                visits.append(begun)
-        if life.last is not None:
-            if keep:
-                life.last.happenings.append(happening)
-            life.change(life.last, happening.t, what)
-    return visits
+        table.add(happening)
+    found: dict[int, ListedVisit] = {}
+    away: dict[str, tuple[int, ListedVisit]] = {}  # by resident, the visit for which the patient was turned away
+    for row in sorted(table.rows(), key=lambda row: row.seq):
+        ill, seq, before = row.illness, row.seq, None
+        if row.turned_away is not None:
+            seq, before = away[row.who]
+        ends = {
+            "": UNDER_WAY,
+            SEEN: "discharged" if row.admitted else "went home",
+            LEFT: f"left: {row.reason}",
+            FAILED: f"failed: {row.reason} ({row.failed})",
+            DIED: "died",
+        }
+        found[seq] = ListedVisit(
+            id=f"{row.who if ill is None else ill.case}/{row.number}",
+            resident=row.who,
+            name="" if ill is None else ill.name,
+            number=row.number,
+            begin=row.begin if before is None else before.begin,
+            end=row.home,
+            disease=row.disease,
+            severity=row.severity if before is None else before.severity,
+            department=row.registered or ("" if before is None else before.department),
+            acuity=row.acuity or (None if before is None else before.acuity),
+            diagnosis=row.diagnosis,
+            right=row.right_diagnosis,
+            outcome=ends[row.ended],
+            later="died" if row.died else row.later or "",
+        )
+        away[row.who] = seq, found[seq]
+    return found
 
 
 _EVENT: msgspec.json.Decoder[Event] = msgspec.json.Decoder(cast(type[Event], Event))
@@ -183,24 +121,35 @@ class VisitStory(msgspec.Struct, frozen=True, kw_only=True):
 
 def listed(run: RecordedRun) -> list[ListedVisit]:
     """Returns all visits of a run, by the time of setting out."""
-    return [read.visit for read in fold(run.happenings())]
+    return [*_listed(run.happenings()).values()]
 
 
 def story(run: RecordedRun, visit: str) -> VisitStory:
     """Returns a visit as it went."""
     resident = visit.partition("-")[0].partition("/")[0]
-    for one in fold(run.happenings_of(resident), keep=True):
-        if one.visit.id == visit:
-            return _told(run, one)
+    for one in stories_of(run, resident, only=visit):
+        return one
     ids = [one.id for one in listed(run)]
-    near = difflib.get_close_matches(visit, ids, n=_NAMED, cutoff=0.5) or ids[:_NAMED]
-    there = f"there are {len(ids):,}, such as {', '.join(near)}" if ids else "nobody has come yet"
-    raise UserError(f"no visit {visit!r} in {run.folder}; {there}")
+    there = f"there are {len(ids):,}, such as {', '.join(ids[:_NAMED])}" if ids else "nobody has come yet"
+    raise UserError(f"no visit {visit!r} in {run.folder}{meant(visit, ids)}; {there}")
 
 
-def stories_of(run: RecordedRun, resident: str) -> list[VisitStory]:
-    """Returns all visits of a resident as they went, by the resident's id."""
-    return [_told(run, one) for one in fold(run.happenings_of(resident), keep=True)]
+def stories_of(run: RecordedRun, resident: str, *, only: str = "") -> list[VisitStory]:
+    """Returns the visits of a resident as they went, by the resident's id; with `only`, the one of that id."""
+    happenings = [*run.happenings_of(resident)]
+    visits, parts = _listed(happenings), defaultdict[int, list[Happening]](list)
+    before: list[Happening] = []
+    of = -1
+    for happening in happenings:
+        if isinstance(happening.what, log.FellIll):
+            before, of = [happening], -1
+        if happening.seq in visits:
+            of = happening.seq
+            parts[of] += before
+            before = []
+        if of >= 0:
+            parts[of].append(happening)
+    return [_told(run, visit, parts[seq]) for seq, visit in visits.items() if only in ("", visit.id)]
 
 
 def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
@@ -214,24 +163,24 @@ def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
         some = ", ".join(list(who)[: 2 * _NAMED]) + (", ..." if len(who) > 2 * _NAMED else "")
         raise UserError(f"{len(who)} residents are called {resident!r}: {some}; give one's id")
     if not found:
-        people = {one.resident: one.name for one in visits}
-        near = difflib.get_close_matches(resident, people.values(), n=_NAMED, cutoff=0.6)
-        some = ", ".join(near or [f"{name} ({id})" for id, name in list(people.items())[:_NAMED]])
+        people = {one.resident: f"{one.name} ({one.resident})" for one in visits}
+        some = ", ".join(list(people.values())[:_NAMED])
         there = f"{len(people):,} residents did, such as {some}" if people else "nobody has come yet"
-        raise UserError(f"no resident {resident!r} came in {run.folder}; {there}")
+        near = meant(resident, [one.name for one in visits])
+        raise UserError(f"no resident {resident!r} came in {run.folder}{near}; {there}")
     return found
 
 
-def _told(run: RecordedRun, read: VisitRead) -> VisitStory:
-    episode = _episode(run, read)
-    moments = sorted(_moments(read.happenings, episode), key=lambda moment: moment.t)
+def _told(run: RecordedRun, visit: ListedVisit, happenings: Sequence[Happening]) -> VisitStory:
+    episode = _episode(run, visit, any(isinstance(happening.what, log.GotWorse) for happening in happenings))
+    moments = sorted(_moments(happenings, episode), key=lambda moment: moment.t)
     told = episode is not None and any(held.trace for held in episode.seen)
-    return VisitStory(visit=read.visit, told=told, moments=tuple(moments))
+    return VisitStory(visit=visit, told=told, moments=tuple(moments))
 
 
-def _episode(run: RecordedRun, read: VisitRead) -> Episode | None:
-    """Returns the medical part; of somebody who got worse waiting, that of the worse illness."""
-    illness, _, number = read.visit.id.rpartition("/")
+def _episode(run: RecordedRun, visit: ListedVisit, worse: bool) -> Episode | None:
+    """Returns the medical part; for a patient who got worse while waiting, that of the worse illness."""
+    illness, _, number = visit.id.rpartition("/")
 
     def stage(episode: Episode) -> int:
         """Returns how often the illness had got worse."""
@@ -243,7 +192,7 @@ def _episode(run: RecordedRun, read: VisitRead) -> Episode | None:
     found = sorted(ours, key=stage)
     if not found:
         return None
-    if not any(isinstance(happening.what, log.GotWorse) for happening in read.happenings):
+    if not worse:
         return found[0]
     return found[-1] if len(found) > 1 else found[0].worse or found[0]
 

@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from polyclinic.hospital.record.figures import SHARES
 from polyclinic.hospital.record.story import clock
 from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 
 T = TypeVar("T")
-_MINUTE, _HOUR = 60, 3600
 _FEW_DAYS = 14
 _FEW_VISITS = 10  # of fewer an agreement beyond chance says nothing
 _ACUITIES = ("emergency", "urgent", "routine")
 _LEFT = {
     "closed": "turned away when everybody had gone home",
     "not admitted": "turned away at the door, nobody there for it",
-}
-_SHARES = {
-    "triage": "sent to the right department",
-    "acuity": "judged as urgent as it was",
-    "over_triage": "judged more urgent",
-    "under_triage": "judged less urgent",
-    "examination": "a right examination done",
-    "diagnosis": "right diagnosis",
-    "treatment": "right plan",
 }
 _GROUPS = {
     "by_acuity": ("acuity", "by acuity, as the nurse judged it first"),
@@ -39,15 +30,24 @@ GROUPS_NOTE = (
     "the first follow-up. Who recovered and who died: in --json and in the report."
 )
 
-# The head of each column, and the field that it shows with its format.
+# The head of each column, and the field that it shows: its path, a divisor after "/", and its format after ":".
 _PART = {
     "n": "visits:,", "wait": "waiting.mean:.0f", "90 %": "waiting.p90:.0f", "right %": "diagnosis.percent:.0f",
     "plan %": "treatment.percent:.0f", "left": "left:,", "bed": "admitted:,", "worse": "worse:,",
     "recovered": "outcomes.recovered:,", "died": "died:,",
 }  # fmt: skip
 _WAITS = {
-    "mean": "mean:.0f", "median": "median:.0f", "nine in ten": "p90:.0f", "99 %": "p99:.0f", "longest": "longest:.0f",
-    "n": "n:,",
+    "mean": "mean/60:.0f", "median": "median/60:.0f", "nine in ten": "p90/60:.0f", "99 %": "p99/60:.0f",
+    "longest": "longest/60:.0f", "n": "n:,",
+}  # fmt: skip
+_LEVELS = {
+    "mean": "waits.mean/60:.0f", "nine in ten": "waits.p90/60:.0f", "target": "target:",
+    "within it %": "within.percent:.0f", "wanted %": "wanted:", "n": "waits.n:,",
+}  # fmt: skip
+_WORK = {"at work": "staff:", "busy %": "busy:.0f", "most busy %": "most:.0f", "patients": "called:,"}
+_MEMBERS = {
+    "hours at work": "at_work/3600:.1f", "hours with patients": "busy/3600:.1f", "busy %": "share:.0f",
+    "calls": "called:,",
 }  # fmt: skip
 _BEDS = {
     "in use": "mean:.1f", "most": "most:,", "patients": "patients:,", "mean days": "mean_days:.1f",
@@ -73,10 +73,11 @@ def _columns(title: str, what: str, things: Mapping[str, Any], columns: Mapping[
     """Returns a table with a row for each of several things."""
 
     def cell(thing: Any, column: str) -> str:
-        path, _, form = column.partition(":")
+        field, _, form = column.partition(":")
+        path, _, divisor = field.partition("/")
         for name in path.split("."):
             thing = thing[name]
-        return number(thing, form)
+        return number(thing / int(divisor) if divisor else thing, form)
 
     rows = [(name, *(cell(thing, column) for column in columns.values())) for name, thing in things.items()]
     return RunTable(title, (what, *columns), rows, note)
@@ -120,7 +121,7 @@ def course(summary: Mapping[str, Any], outcomes: Mapping[str, int], still_ill: i
 def shares(summary: Mapping[str, Any]) -> RunTable:
     """How right triage, examinations, diagnoses and plans were, and how well the nurse's levels agree."""
     rows = []
-    for name, told in _SHARES.items():
+    for name, (told, _) in SHARES.items():
         share = summary[name]
         span = low_to_high(share["low"], share["high"], ".1f")
         rows.append((told, number(share["percent"], ".1f"), span, number(share["right"], ","), number(share["n"], ",")))
@@ -131,58 +132,45 @@ def shares(summary: Mapping[str, Any]) -> RunTable:
         found = ", ".join(f"{name} {levels[name]['percent']:.1f} %" for name in ("right", "over", "under"))
         worse = f"{summary['worse_waiting']} got worse waiting, {summary['triaged_again']} were found so and moved up"
         note = f"five levels: {found}, {kappa}; {worse}"
-    return RunTable(
-        "of the visits that did not fail", ("how right", "%", "95 % interval", "right", "n"), rows, note
-    )  # fmt: skip
+    heads = ("how right", "%", "95 % interval", "right", "n")
+    return RunTable("of the visits that did not fail", heads, rows, note)
 
 
 def levels(summary: Mapping[str, Any]) -> RunTable:
     """Waits by level, against the scale's targets."""
-    rows = []
-    for level, one in summary["level_waits"].items():
-        minutes = (number(one["waits"][key] / _MINUTE, ".0f") for key in ("mean", "p90"))
-        target = str(one["target"]) if one["target"] else "at once"
-        share, n = number(one["within"]["percent"], ".0f"), number(one["waits"]["n"], ",")
-        rows.append((level, *minutes, target, share, str(one["wanted"]), n))
+    found = {level: {**one, "target": one["target"] or "at once"} for level, one in summary["level_waits"].items()}
     title = "from coming in to the first doctor, by the nurse's level"
-    heads = ("level", "mean", "nine in ten", "target", "within it %", "wanted %", "n")
-    return RunTable(title, heads, rows, "targets: Canadian Triage and Acuity Scale, minutes")
+    return _columns(title, "level", found, _LEVELS, "targets: Canadian Triage and Acuity Scale, minutes")
 
 
 def waits(summary: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RunTable:
     """Minutes until patients were called, by department and then by area; `names` has those of ids."""
     rows: list[Sequence[str]] = []
     for group in ("waits", "area_waits"):
-        found = named(summary[group], names)
-        minutes = {name: {k: n if k == "n" else n / _MINUTE for k, n in found[name].items()} for name in sorted(found)}
-        rows += _columns("", "waiting", minutes, _WAITS).rows
+        rows += _columns("", "waiting", dict(sorted(named(summary[group], names).items())), _WAITS).rows
     note = "by department: for the first talk with its doctor; by area: for whoever works there"
     return RunTable("minutes until called", ("waiting", *_WAITS), rows, note)
 
 
 def work(summary: Mapping[str, Any], jobs: Mapping[str, str]) -> RunTable:
     """How busy the staff was, by job; `jobs` by member of the staff."""
-    rows = []
+    found = {}
     for job in dict.fromkeys(jobs.values()):
-        theirs = [summary["work"][one] for one, its in jobs.items() if its == job and one in summary["work"]]
-        busy = [100 * one["busy"] / one["at_work"] for one in theirs if one["at_work"]]
-        if busy:
-            mean = 100 * sum(one["busy"] for one in theirs) / sum(one["at_work"] for one in theirs)
-            patients = sum(one["called"] for one in theirs)
-            rows.append(
-                (job, str(len(busy)), number(mean, ".0f"), number(max(busy), ".0f"), number(patients, ","))
-            )  # fmt: skip
-    title = "busy: with a patient, of the hours at work"
-    return RunTable(title, ("staff", "at work", "busy %", "most busy %", "patients"), rows, _counted(summary))
+        theirs = [one for who, one in summary["work"].items() if jobs.get(who) == job and one["at_work"]]
+        if theirs:
+            busy, at_work, called = (sum(one[name] for one in theirs) for name in ("busy", "at_work", "called"))
+            most = max(100 * one["busy"] / one["at_work"] for one in theirs)
+            found[job] = {"staff": len(theirs), "busy": 100 * busy / at_work, "most": most, "called": called}
+    return _columns("busy: with a patient, of the hours at work", "staff", found, _WORK, _counted(summary))
 
 
 def members(summary: Mapping[str, Any], names: Mapping[str, str]) -> RunTable:
     """Hours at work and with patients, and calls, of each member of the staff."""
-    rows = [
-        (name, number(one["at_work"] / _HOUR, ".1f"), number(one["busy"] / _HOUR, ".1f"), number(one["called"], ","))
+    found = {
+        name: {**one, "share": 100 * one["busy"] / one["at_work"] if one["at_work"] else None}
         for name, one in sorted(named(summary["work"], names).items())
-    ]
-    return RunTable("", ("staff", "hours at work", "hours with patients", "calls"), rows, _counted(summary))
+    }
+    return _columns("", "staff", found, _MEMBERS, _counted(summary))
 
 
 def beds(summary: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RunTable:

@@ -13,6 +13,7 @@ Only those who are ill or out of their homes are held, so that it grows with the
 from __future__ import annotations
 
 from bisect import insort
+from collections import Counter
 from enum import StrEnum
 from heapq import heappop, heappush
 from typing import Any
@@ -90,6 +91,8 @@ class Duty(msgspec.Struct, kw_only=True, omit_defaults=True):
     serves: list[str] = []
 
 
+_CENSUS = {Doing.WAITING: "waiting", Doing.CONSULTED: "served", Doing.SERVED: "served", Doing.LYING: "lying"}
+
 _RANK: dict[Acuity | None, int] = {acuity: number for number, acuity in enumerate([*Acuity, None])}
 
 Place = tuple[int, int, int, str]
@@ -124,6 +127,16 @@ class World(msgspec.Struct, kw_only=True):
             person = self.people.get(who)
             if person is not None and person.times and person.times[-1] == arrives and person.path[-1] == person.home:
                 self.leave(who)
+
+    def census(self, t: int) -> Counter[str]:
+        """Goes on to a time; returns how many are in the hospital then, by what they do."""
+        self.advance(t)
+        counts: Counter[str] = Counter()
+        for person in self.people.values():
+            doing = person.doing(t)
+            if doing is not Doing.WALKING or person.home not in (person.path[0], person.path[-1]):
+                counts[_CENSUS.get(doing, "other")] += 1
+        return counts
 
     def leave(self, who: str) -> None:
         """Lets somebody be at home."""

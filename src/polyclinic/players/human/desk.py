@@ -11,21 +11,23 @@ import asyncio
 import functools
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from rich.text import Text
 
-from polyclinic.errors import PersonLeft, PolyclinicError
+from polyclinic.errors import PersonLeft, PolyclinicError, ScriptError
 from polyclinic.events import Examined, Role, Said
+from polyclinic.files import json_lines, read_records, write_text
 from polyclinic.language.language import Language
+from polyclinic.opened_files import check_regular
 from polyclinic.players.human.advice import Rung
-from polyclinic.players.human.moves import Kept
-from polyclinic.players.player import PlayedRole
+from polyclinic.players.player import Ask, PlayedRole, Purpose
 from polyclinic.terminal.screen import console, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
@@ -39,9 +41,11 @@ _PATIENCE = 0.3
 _ANSWERED = 60.0
 """Seconds for which it is kept where somebody has been asked something, and the answer is worked out elsewhere."""
 
+_MOST_BYTES = 128 * 2**20
+
 
 class LineTakenBack(PolyclinicError):
-    """Who plays takes back the last line; whoever holds the visit holds it once more without."""
+    """A person takes back the last line; the visit is held once more without it."""
 
     def __init__(self, line: str, seat: str) -> None:
         self.seat = seat
@@ -57,6 +61,14 @@ class TypedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     taken_back: int = 0  # how many lines before it were
 
 
+def read_session(path: Path) -> list[TypedLine]:
+    """Reads the lines of a session; none where the file is yet to be written."""
+    if not path.exists():
+        return []
+    check_regular(path, most=_MOST_BYTES)
+    return [typed for _, typed in read_records(path, TypedLine, "a line that was typed")]
+
+
 class Desk:
     """One person at one terminal."""
 
@@ -68,9 +80,9 @@ class Desk:
         session: Path | None = None,
         again: str = "the same command goes on from there",
     ) -> None:
-        self._again_by = again
+        self._again_by, self._session = again, session
         self._read, self._show = read or TypedLines().read, show or _on_stderr
-        self._typed = Kept(session, TypedLine, "a line that was typed")
+        self._typed = read_session(session) if session else []
         self._free = asyncio.Lock()
         self._seated, self._since, self._keeps = "", 0.0, _PATIENCE
         self._read_lines = 0
@@ -78,15 +90,9 @@ class Desk:
         self._shown_once = set[str]()
         self._taken_back = Counter[str]()
         self._played = Counter[str]()
-        self.rewind()
-
-    def rewind(self) -> None:
-        """Plays what was typed from the beginning, as where the visit is held once more."""
         self._again: defaultdict[str, list[str]] = defaultdict(list)
-        for typed in self._typed.all:
+        for typed in self._typed:
             self._again[typed.seat].append(typed.line)
-        self._seated = ""
-        self._played.clear()
         self._hints: defaultdict[str, list[Rung]] = defaultdict(list)
 
     def is_first(self, what: str) -> bool:
@@ -111,40 +117,38 @@ class Desk:
             try:
                 return await hold()
             except LineTakenBack as back:
-                taken = self.take_back(self._typed_at(back.seat)[begun[back.seat] :])
+                taken = self._take_back(back.seat, begun[back.seat])
                 self.show(f"Taken back: {taken}" if taken else "There is nothing to take back.")
-                for seat in {typed.seat for typed in self._typed.all} | {back.seat}:
+                for seat in {typed.seat for typed in self._typed} | {back.seat}:
                     if named.search(seat):
-                        self._again[seat] = [typed.line for typed in self._typed_at(seat)[begun[seat] :]]
+                        lines = [typed.line for typed in self._typed if typed.seat == seat]
+                        self._again[seat] = lines[begun[seat] :]
                         self._played[seat] = begun[seat]
                         self._hints.pop(seat, None)
                 self._seated = ""
 
-    def _typed_at(self, seat: str) -> list[TypedLine]:
-        return [typed for typed in self._typed.all if typed.seat == seat]
-
-    def left(self) -> PersonLeft:
-        """Returns the end of whoever goes, to come back; from now on nobody sits here."""
-        self._is_left = True
-        if self._typed.in_file:
-            kept = f"left after {counted(len(self._typed.all), 'line')}"
-            return PersonLeft(f"{kept}; {self._again_by}" if self._again_by else kept)
-        return PersonLeft(
-            "left; with run.session FILE the same command goes on from there" if self._again_by else "left"
-        )
-
-    def take_back(self, among: Sequence[TypedLine] | None = None) -> str:
-        """Forgets the last line that was typed, of these, and does not stay, and returns it; "" where there is none."""
-        free = None if among is None else {id(typed) for typed in among}
-        taken = self._typed.take_back(lambda typed: typed.stays or (free is not None and id(typed) not in free))
-        if taken is None:
+    def _take_back(self, seat: str, begin: int) -> str:
+        """Forgets the last line of a seat, of those from `begin` on that do not stay; returns it, or ""."""
+        theirs = [place for place, typed in enumerate(self._typed) if typed.seat == seat][begin:]
+        last = next((place for place in reversed(theirs) if not self._typed[place].stays), None)
+        if last is None:
             return ""
-        self._taken_back[taken.seat] += 1 + taken.taken_back
+        taken = self._typed[last]
+        self._write([*self._typed[:last], *self._typed[last + 1 :]])
+        self._taken_back[seat] += 1 + taken.taken_back
         return taken.line
 
     def taken_back(self, seat: str) -> int:
         """Returns how many lines of a seat were taken back."""
-        return self._taken_back[seat] + sum(typed.taken_back for typed in self._typed.all if typed.seat == seat)
+        return self._taken_back[seat] + sum(typed.taken_back for typed in self._typed if typed.seat == seat)
+
+    def left(self) -> PersonLeft:
+        """Returns the end of whoever goes, to come back; from now on nobody sits here."""
+        self._is_left = True
+        kept = f"left after {counted(len(self._typed), 'line')}" if self._session else "left"
+        if not self._again_by:
+            return PersonLeft(kept)
+        return PersonLeft(f"{kept}; {'' if self._session else 'with run.session FILE '}{self._again_by}")
 
     def show(self, text: str) -> None:
         """Shows a line; nothing of it is more than text."""
@@ -189,129 +193,137 @@ class Desk:
         if not line:
             self.show("")
             self._is_left = True
-            if self._typed.in_file and self._typed.all:
+            if self._session and self._typed:
                 raise self.left()
             raise PersonLeft(f"nobody answers at the terminal any more (after {counted(self._read_lines, 'line')})")
         self._read_lines += 1
         return line.strip()
 
-    async def heard(self, seat: str, prompt: str, objection: Callable[[str], str]) -> str:
-        """Returns the next line as `line` does, once there is no objection to it; what was typed before has none."""
-        while True:
-            again = self.is_playing_again(seat)
-            line = await self.line(seat, prompt)
-            problem = "" if again else objection(line)
-            if not problem:
-                return line
-            for told in problem.splitlines():
-                self.show(told)
-
     def keep(self, seat: str, line: str, *, stays: bool = False) -> None:
-        """Keeps a line that was an answer; one that is played again is kept already."""
-        self._typed.keep(TypedLine(seat, line, stays, self._taken_back[seat]))
+        """Keeps a line that was an answer."""
+        self._write([*self._typed, TypedLine(seat, line, stays, self._taken_back.pop(seat, 0))])
         self._played[seat] += 1
-        del self._taken_back[seat]
+
+    def _write(self, lines: list[TypedLine]) -> None:
+        if self._session is not None:
+            write_text(self._session, json_lines(lines))
+        self._typed = lines
 
     def is_playing_again(self, seat: str) -> bool:
         """Whether the next line of a seat is one that was typed before."""
         return bool(self._again[seat])
 
 
-class DeskSeat:
-    """A seat at the desk in one visit: what is shown there, and what is typed.
+class NoAnswer(Exception):
+    """A line does not answer; its text says what would."""
+
+
+class DeskSeat(ABC):
+    """The mind of a person at the desk, in one role of one visit.
 
     While lines are played again nothing is shown; before the first that is typed now, all of it is, once.
     """
 
-    def __init__(self, desk: Desk, seat: str, says: Path, commands: Sequence[str]) -> None:
-        self.desk, self._seat, self._commands = desk, seat, commands
-        self._says = read_says(says)
+    name = "human"
+    role: ClassVar[Role]
+    purposes: ClassVar[Collection[Purpose]]
+    commands: ClassVar[tuple[str, ...]]
+
+    def __init__(self, desk: Desk, seat: str) -> None:
+        self.desk, self.seat = desk, seat
+        self._says = read_says(self.role)
         self._before: list[str] = []
         self._shown = 0
-        self._quiet = False
+        self.is_again = False  # whether what is played was typed before
 
-    @asynccontextmanager
-    async def taken(self) -> AsyncIterator[bool]:
-        """Waits until the desk is free; see `Desk.at`."""
-        async with self.desk.at(self._seat) as goes_on:
-            self._quiet = self.desk.is_playing_again(self._seat)
-            yield goes_on
+    async def answer(self, ask: Ask[Any], role: Any) -> object:
+        """Asks the person until something that is typed answers."""
+        if ask.purpose not in self.purposes:
+            raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
+        async with self.desk.at(self.seat) as goes_on:
+            self.is_again = self.desk.is_playing_again(self.seat)
+            return await self.play(ask, role, self._says[role.presentation.language], goes_on=goes_on)
 
-    def says(self, language: Language) -> dict[str, str]:
-        """Returns what is shown in a language."""
-        return self._says[language]
+    @abstractmethod
+    async def play(self, ask: Ask[Any], role: Any, say: dict[str, str], *, goes_on: bool) -> object:
+        """Returns the answer; `say` is what is shown in the role's language."""
 
     def show(self, text: str) -> None:
         """Shows a text; what belongs to lines that are played again, only when the visit goes on."""
-        if self._quiet:
+        if self.is_again:
             self._before.append(text)
             return
         self._catch_up()
         self.desk.show(text)
 
-    def show_events(self, role: PlayedRole, listener: Role, say: Mapping[str, str]) -> None:
-        """Shows what was said to a listener, and found, since the last time."""
+    def show_events(self, role: PlayedRole, say: Mapping[str, str]) -> None:
+        """Shows what was said to the person, and found, since the last time."""
         for event in role.seen[self._shown :]:
-            if isinstance(event, Said) and event.to is listener:
+            if isinstance(event, Said) and event.to is self.role:
                 self.show(f"{say[event.who.value]}: {event.text}")
             elif isinstance(event, Examined):
                 self.show(f"{say['examiner']}: {event.text}")
         self._shown = len(role.seen)
 
-    def command(self, line: str) -> tuple[str, str]:
-        """Returns a line without its command, and the command by its name; "" for none, and as typed if unknown."""
+    async def ask(
+        self, prompt: str, say: Mapping[str, str], read: Callable[[str, str], T], *, stays: str = "", later: str = ""
+    ) -> T:
+        """Returns what `read` makes of a line without its command, and of the command; "" where there is none.
+
+        Where `read` raises NoAnswer the next line is asked for, by the prompt for `later` if there is one. Only lines
+        that answer are kept; they can be taken back, but for the command that `stays`.
+        """
+        while True:
+            self.is_again = self.desk.is_playing_again(self.seat)
+            if not self.is_again:
+                self._catch_up()
+            line = await self.desk.line(self.seat, prompt)
+            rest, command = self._parted(line)
+            if command == "undo":
+                raise LineTakenBack(line, self.seat)
+            if command == "leave":
+                raise self.desk.left()
+            try:
+                self._check_sign(line, say)
+                answer = read(rest, command)
+            except NoAnswer as problem:
+                for told in () if self.is_again else str(problem).splitlines():
+                    self.desk.show(told)
+                prompt = later or prompt
+                continue
+            if self.is_again:
+                self._before.append(f"{prompt}{line}")
+            else:
+                self.desk.keep(self.seat, line, stays=bool(command) and command == stays)
+            return answer
+
+    def _parted(self, line: str) -> tuple[str, str]:
+        """Returns a line without its command, and the command by its name; as typed if it is unknown."""
         if not line.startswith("/"):
-            return line.strip(), ""
+            return line, ""
         typed, _, rest = line[1:].partition(" ")
-        named = (name for name in self._commands if any(typed == say[name] for say in self._says.values()))
+        named = (name for name in self.commands if any(typed == say[name] for say in self._says.values()))
         return rest.strip(), next(named, typed or "/")
 
-    def without_sign(self, line: str, say: Mapping[str, str]) -> str:
-        """Returns what to say of a line that is nothing but a command without its sign; "" if it is none."""
+    def _check_sign(self, line: str, say: Mapping[str, str]) -> None:
+        """Raises NoAnswer for a line that is nothing but a command without its sign; what was typed before is kept."""
         word = "help" if line in ("?", "？") else line.casefold()
-        known = {"help", say["help word"], *(of[name] for of in (say, self._says["en"]) for name in self._commands)}
-        return say["no sign"].format(command=word) if word in known else ""
-
-    async def read(
-        self,
-        prompt: str,
-        say: Mapping[str, str],
-        objection: Callable[[str], str] | None = None,
-        *,
-        stays: str = "",
-        is_answer: Callable[[str], object] = bool,
-    ) -> tuple[str, str]:
-        """Returns a line as `command` does, once there is no objection to it; by default, a missing slash is one.
-
-        A line that `is_answer` is kept; it can be taken back unless it is the command that `stays`.
-        """
-        again = self._quiet = self.desk.is_playing_again(self._seat)
-        if not again:
-            self._catch_up()
-        line = await self.desk.heard(self._seat, prompt, objection or (lambda line: self.without_sign(line, say)))
-        rest, command = self.command(line)
-        if command == "undo":
-            raise LineTakenBack(line, self._seat)
-        if command == "leave":
-            raise self.desk.left()
-        if again:
-            self._before.append(f"{prompt}{line}")
-        elif is_answer(line) or not line:
-            self.desk.keep(self._seat, line, stays=bool(command) and command == stays)
-        return rest, command
+        known = {"help", say["help word"], *(of[name] for of in (say, self._says["en"]) for name in self.commands)}
+        if word in known and not self.is_again:
+            raise NoAnswer(say["no sign"].format(command=word))
 
     def _catch_up(self) -> None:
         """Shows what went before, unless somebody has typed at the seat already, who has read it."""
-        if self.desk.is_first(f"taken up: {self._seat}"):
+        if self.desk.is_first(f"taken up: {self.seat}"):
             for text in self._before:
                 self.desk.show(text)
         self._before.clear()
 
 
 @functools.cache
-def read_says(path: Path) -> dict[Language, dict[str, str]]:
-    """Reads what a person who plays is shown, and says by itself."""
-    return read_yaml(path, dict[Language, dict[str, str]])
+def read_says(role: Role) -> dict[Language, dict[str, str]]:
+    """Reads what a person who plays a role is shown, and says by itself."""
+    return read_yaml(Path(__file__).with_name(f"{role}.yaml"), dict[Language, dict[str, str]])
 
 
 def _on_stderr(text: str) -> None:

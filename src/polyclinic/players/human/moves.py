@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated
 
 import msgspec
 
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.files import json_lines, read_records, write_text
-from polyclinic.opened_files import check_regular
 from polyclinic.players.human.advice import Rung
 
 LONGEST = 4000  # Letters of a text of a move
@@ -77,41 +73,3 @@ class UndoMove(_Move, frozen=True, kw_only=True, tag="undo"):
 
 Move = SayMove | OrderMove | ConcludeMove | ReportMove | NoteMove | HintMove | UndoMove
 Turn = SayMove | OrderMove | ConcludeMove | ReportMove
-
-
-_MOST_BYTES = 128 * 2**20
-
-T = TypeVar("T")
-
-
-class Kept(Generic[T]):
-    """Things of one kind in the order in which they were done, all of them in the file after each."""
-
-    def __init__(self, path: Path | None, kind: type[T], what: str) -> None:
-        self._path = path
-        self.all: list[T] = []
-        if path is not None and path.exists():
-            check_regular(path, most=_MOST_BYTES)
-            self.all = [one for _, one in read_records(path, kind, what)]
-
-    @property
-    def in_file(self) -> bool:
-        """Whether a file keeps them."""
-        return self._path is not None
-
-    def keep(self, one: T) -> None:
-        """Keeps one more; where it cannot be written, it is not kept."""
-        self._write([*self.all, one])
-        self.all.append(one)
-
-    def take_back(self, stays: Callable[[T], bool] = lambda _: False) -> T | None:
-        """Forgets the last one that does not stay, and returns it; None where there is none."""
-        last = next((at for at in reversed(range(len(self.all))) if not stays(self.all[at])), None)
-        if last is None:
-            return None
-        self._write([*self.all[:last], *self.all[last + 1 :]])
-        return self.all.pop(last)
-
-    def _write(self, all_of_them: list[T]) -> None:
-        if self._path is not None:
-            write_text(self._path, json_lines(all_of_them))

@@ -7,28 +7,28 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import read_out
-from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import ScriptError
 from polyclinic.events import Role
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 from polyclinic.players.human.advice import Adviser, Rung
-from polyclinic.players.human.desk import Desk, DeskSeat, read_says
+from polyclinic.players.human.desk import Desk, DeskSeat, NoAnswer, read_says
 from polyclinic.players.human.moves import ConcludeMove, HintMove, NoteMove, OrderMove, ReportMove, SayMove
 from polyclinic.players.language_model.mind import describe, known_lines
 from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, PatientTurn, Purpose, Triage, Urgency
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Nurse
+
+T = TypeVar("T")
 
 _LIKE = 0.75
 _ALIKE: dict[Language, float] = {"en": 0.75, "zh": 0.65}
@@ -68,7 +68,7 @@ class OrderNames:
 
     def misspelt(self, line: str, language: Language) -> dict[str, str]:
         """Returns what a line orders by names that nearly are one of ours, each with the title that it nearly is."""
-        say = read_says(_SAYS)[language]
+        say = read_says(Role.DOCTOR)[language]
         order = re.fullmatch(say["orders"], line.strip(), re.IGNORECASE)
         if order is None:
             return {}
@@ -100,8 +100,6 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
-_SAYS = Path(__file__).with_name("doctor.yaml")
-_COMMANDS = ("undo", "leave", "done", "order", "list", "hint", "back")
 _PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
 _LIKELY = re.compile(r"(?P<name>.+?)[\s,，]*(?P<percent>\d{1,3})\s*[%％]")
 _HINTS = (Rung.TURN, Rung.DISEASES)  # what a hint tells, and one more at the same turn; after that nothing new
@@ -110,211 +108,6 @@ _SEPARATOR = re.compile(r"[,，、;；]")
 
 order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
 """Returns the names by which orders are completed; they take a moment to make."""
-
-
-class HumanDoctor:
-    """A mind for the `Doctor` of one visit."""
-
-    name = "human"
-
-    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Adviser) -> None:
-        self._desk, self._seat, self._names, self._adviser = desk, seat, names, adviser
-        self._place = DeskSeat(desk, seat, _SAYS, _COMMANDS)
-        self._is_met = False
-        self._hints = self._hints_now = 0
-        self._report: Report | None = None
-        self._asked_back = ""
-
-    async def answer(self, ask: Ask[Any], role: Doctor) -> object:
-        """Asks the person, until the answer is one."""
-        say = read_says(_SAYS)[role.presentation.language]
-        async with self._place.taken():
-            self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
-            self._hints_now = 0
-            match ask.purpose:
-                case Purpose.SPEAK:
-                    return await self._turn(role, say)
-                case Purpose.REPORT | Purpose.REVISE:
-                    self._report = await self._form(say)
-                    if self._hints:
-                        self._desk.show(say["hints"].format(count=self._hints))
-                    if taken_back := self._desk.taken_back(self._seat):
-                        self._desk.show(say["taken back"].format(count=taken_back))
-                    return self._report
-                case Purpose.CHOOSE | Purpose.PLAN if ask.question is not None:
-                    return Choice(await self._option(ask.question, say, none=ask.purpose is Purpose.CHOOSE))
-                case Purpose.NEXT_STEP:
-                    return await self._onward(ask, role, say)
-        raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
-
-    def _tell(self, role: Doctor, say: dict[str, str], *, is_question: bool) -> None:
-        """Shows what is new since the last answer; if a question comes first, there is no talk, and why it comes."""
-        show = self._place.show
-        if not self._is_met:
-            self._is_met = True
-            show("\n" + say["comes"].format(who=describe(role.presentation)))
-            for picture in role.pictures:
-                show(say["picture"].format(where=picture.shown.name))
-            if is_question:
-                show(say["record alone"])
-            if role.record is not None:
-                record, language = role.record, role.presentation.language
-                for line in known_lines(record.history, record.findings, language):
-                    show(f"  {line}")
-            show(say["question help" if is_question else "short help"])
-        self._place.show_events(role, Role.DOCTOR, say)
-
-    async def _turn(self, role: Doctor, say: dict[str, str]) -> DoctorTurn:
-        objection = partial(self._unclear, say=say, language=role.presentation.language)
-        while True:
-            line, command = await self._place.read(
-                say["you"].format(left=role.turns_left()), say, objection, stays="hint"
-            )
-            if command == "done":
-                return DoctorTurn(line or say["thanks"], conclude=True)
-            if command == "order":
-                if ordered := await self._ordered(line, role, say):
-                    return DoctorTurn(say["please"].format(names=say["and"].join(ordered)))
-            elif command == "hint":
-                await self._hint(role, say)
-            elif line and not command:
-                return DoctorTurn(line)
-
-    def _unclear(self, line: str, say: dict[str, str], language: Language) -> str:
-        """Returns what is asked back of a line that would be a turn for nothing; "" where it is clear."""
-        rest, command = self._place.command(line)
-        if command == "list":
-            return ", ".join(self._names.titles(rest, language)) or say["unknown"]
-        if command:
-            return "" if command in _COMMANDS and command != "back" else say["help"].rstrip()
-        if not line:
-            return say["short help"]
-        if (told := self._place.without_sign(line, say)) or line == self._asked_back:
-            return told
-        misspelt = self._names.misspelt(line, language)
-        if not misspelt:
-            return ""
-        self._asked_back = line
-        near = say["and"].join(misspelt.values())
-        return say["misspelt"].format(typed=say["and"].join(misspelt), near=near)
-
-    async def _ordered(self, line: str, role: Doctor, say: dict[str, str]) -> list[str]:
-        """Returns the examinations that a line names, each by its name in full; none where one is not clear."""
-        wanted = [part.strip() for part in _SEPARATOR.split(line) if part.strip()]
-        if not wanted:
-            self._place.show(say["order what"])
-        ordered = []
-        for part in wanted:
-            meant = self._names.meant(part, role.presentation.language)
-            if len(meant) > 1:
-                self._place.show("  ".join(f"{number} {title}" for number, title in enumerate(meant, start=1)))
-                number, _ = await self._place.read(say["which"], say)
-                if not (number.isdecimal() and 1 <= int(number) <= len(meant)):
-                    self._place.show(say["not ordered"])
-                    return []
-                meant = [meant[int(number) - 1]]
-            elif not meant:
-                # A record of the world may hold what our knowledge has no name for.
-                self._place.show(say["as written"].format(name=part))
-            ordered.append((meant or [part])[0])
-        return ordered
-
-    async def _hint(self, role: Doctor, say: dict[str, str]) -> None:
-        """Says what a doctor by rules would do next; asked again, which diseases it thinks of."""
-        self._hints += 1
-        self._hints_now += 1
-        if self._hints_now <= len(_HINTS):
-            self._desk.hinted(self._seat, _HINTS[self._hints_now - 1])
-        if self._hints_now == 1:
-            hint = await self._adviser.hint(Rung.TURN, role)
-            self._place.show(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
-            return
-        hint = await self._adviser.hint(Rung.DISEASES, role)
-        told = [
-            diagnosis.name if diagnosis.probability is None else f"{diagnosis.name} {100 * diagnosis.probability:.0f} %"
-            for diagnosis in hint.diseases
-        ]
-        self._place.show(say["hint diseases"].format(names=", ".join(told)))
-
-    async def _form(self, say: dict[str, str]) -> Report:
-        """Asks for the five parts of a report, each line by line, an empty line after the last."""
-        self._place.show(say["form"])
-        found: dict[str, list[str]] = {part: [] for part in _PARTS}
-        part = 0
-        while part < len(_PARTS):
-            name = _PARTS[part]
-            objection = partial(self._not_in, say=say, commands=("back", "undo", "leave"), help=say["form help"])
-            line, command = await self._place.read(say[name].format(number=len(found[name]) + 1), say, objection)
-            if command == "back":
-                part = max(0, part - (not found[name]))
-                found[_PARTS[part]].clear()
-            elif line and not command:
-                found[name].append(line)
-            elif command:  # of a session of before, that asked for help
-                continue
-            elif self._report is not None and name == "diagnoses" and not found[name]:
-                return self._report
-            else:
-                part += 1
-        named = tuple(map(_diagnosis, found["diagnoses"]))
-        rest: dict[str, Any] = {part: tuple(found[part]) for part in _PARTS[1:]}
-        return Report(diagnoses=named, **rest)
-
-    async def _option(self, question: Question, say: dict[str, str], *, none: bool) -> str | None:
-        self._place.show(question.stem)
-        keys = list(question.options)
-        for number, key in enumerate(keys, start=1):
-            self._place.show(f"  {number} {question.options[key]}")
-        answers = {str(number) for number in range(1, len(keys) + 1)} | ({"0", "-"} if none else set())
-        objection = partial(self._not_in, say=say, help=say["question help"], answers=answers)
-        prompt = say["choose or none" if none else "choose"].format(most=len(keys))
-        while True:
-            line, _ = await self._place.read(prompt, say, objection)
-            if none and line in ("0", "-"):
-                return None
-            if line.isdecimal() and 1 <= int(line) <= len(keys):
-                return keys[int(line) - 1]
-
-    async def _onward(self, ask: Ask[Any], role: Doctor, say: dict[str, str]) -> NextStep:
-        among = list(ask.among)
-        post = role.post
-        for number, id in enumerate(among, start=1):
-            self._place.show(f"  {number} {id if post is None else post.departments.get(id, id)}")
-        answers = {"", "t", "treat", "a", "admit", *map(str, range(1, len(among) + 1))}
-        objection = partial(self._not_in, say=say, help=say["question help"], answers=answers)
-        while True:
-            line, _ = await self._place.read(say["onward"], say, objection)
-            word = line.casefold()
-            if word in ("", "t", "treat"):
-                return NextStep(say["reason"])
-            if word in ("a", "admit"):
-                return NextStep(say["reason"], "admit")
-            if word.isdecimal() and 1 <= int(word) <= len(among):
-                return NextStep(say["reason"], "refer", among[int(word) - 1])
-
-    def _not_in(
-        self,
-        line: str,
-        *,
-        say: dict[str, str],
-        help: str,
-        commands: Sequence[str] = ("undo", "leave"),
-        answers: Collection[str] | None = None,
-    ) -> str:
-        """Returns what is said of a line that is none of the commands and answers there are here; "" if it is one."""
-        if command := self._place.command(line)[1]:
-            return "" if command in commands else help
-        if told := self._place.without_sign(line, say):
-            return told
-        return "" if answers is None or line.casefold() in answers else f"{say['no answer']} {help}"
-
-
-def _diagnosis(line: str) -> Diagnosis:
-    likely = _LIKELY.fullmatch(line)
-    if likely is None or int(likely["percent"]) > 100:
-        return Diagnosis(line)
-    return Diagnosis(likely["name"], probability=int(likely["percent"]) / 100)
-
 
 MoveNow = SayMove | OrderMove | ConcludeMove | ReportMove | NoteMove | HintMove
 """A move that is the doctor's to make where it sits."""
@@ -340,9 +133,9 @@ class SeatedDoctor:
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
         """Waits for the move that answers."""
-        if ask.purpose not in (Purpose.SPEAK, Purpose.REPORT):
+        if ask.purpose not in (Purpose.SPEAK, Purpose.REPORT, Purpose.REVISE):
             raise ScriptError(f"a person in the doctor's chair cannot be asked to {ask.purpose}")
-        say = read_says(_SAYS)[role.presentation.language]
+        say = read_says(Role.DOCTOR)[role.presentation.language]
         while True:
             match await self._chair.next(ask.purpose, role):
                 case SayMove(text=text):
@@ -357,103 +150,263 @@ class SeatedDoctor:
                     await self._chair.advise(self._adviser, move, role)
 
 
-_HELP = ("/help", "help", "/帮助", "帮助", "?", "？", "/?")
+class HumanDoctor(DeskSeat):
+    """The doctor of one visit at the desk, which is a chair too."""
+
+    role = Role.DOCTOR
+    purposes = (Purpose.SPEAK, Purpose.REPORT, Purpose.REVISE, Purpose.CHOOSE, Purpose.PLAN, Purpose.NEXT_STEP)
+    commands = ("undo", "leave", "done", "order", "list", "hint", "back")
+
+    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Adviser) -> None:
+        super().__init__(desk, seat)
+        self._names, self._seated = names, SeatedDoctor(self, adviser)
+        self._is_met = False
+        self._hints = self._hints_now = 0
+        self._report: ReportMove | None = None
+        self._asked_back = ""
+
+    async def play(self, ask: Ask[Any], role: Doctor, say: dict[str, str], *, goes_on: bool) -> object:
+        """Shows what happened, and returns the answer."""
+        self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
+        self._hints_now = 0
+        if ask.purpose is Purpose.NEXT_STEP:
+            return await self._next_step(ask.among, role, say)
+        if ask.question is not None:
+            return await self._option(ask.question, say, none=ask.purpose is Purpose.CHOOSE)
+        return await self._seated.answer(ask, role)
+
+    def _tell(self, role: Doctor, say: dict[str, str], *, is_question: bool) -> None:
+        """Shows who the patient is, once, and what happened since the last time."""
+        if not self._is_met:
+            self._is_met = True
+            self.show("\n" + say["comes"].format(who=describe(role.presentation)))
+            for picture in role.pictures:
+                self.show(say["picture"].format(where=picture.shown.name))
+            if is_question:
+                self.show(say["record alone"])
+            if role.record is not None:
+                for line in known_lines(role.record.history, role.record.findings, role.presentation.language):
+                    self.show(f"  {line}")
+            self.show(say["question help" if is_question else "short help"])
+        self.show_events(role, say)
+
+    async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
+        """Asks for the next move."""
+        language = role.presentation.language
+        say = read_says(Role.DOCTOR)[language]
+        if purpose is not Purpose.SPEAK:
+            return await self._form(say)
+
+        def read(line: str, command: str) -> SayMove | ConcludeMove | HintMove | list[str]:
+            match command:
+                case "done":
+                    return ConcludeMove(text=line)
+                case "order":
+                    return [part.strip() for part in _SEPARATOR.split(line) if part.strip()]
+                case "hint":
+                    return HintMove(rung=_HINTS[min(self._hints_now, 1)])
+                case "list":
+                    raise NoAnswer(", ".join(self._names.titles(line, language)) or say["unknown"])
+                case "" if line:
+                    self._check_spelling(line, say, language)
+                    return SayMove(text=line)
+            raise NoAnswer(say["help" if command else "short help"])
+
+        while True:
+            move = await self.ask(say["you"].format(left=role.turns_left()), say, read, stays="hint")
+            if not isinstance(move, list):
+                return move
+            if ordered := await self._ordered(move, say, language):
+                return OrderMove(names=ordered)
+
+    def _check_spelling(self, line: str, say: dict[str, str], language: Language) -> None:
+        """Raises NoAnswer for an order that is misspelt; typed once more, it is said."""
+        if self.is_again or line == self._asked_back:
+            return
+        if misspelt := self._names.misspelt(line, language):
+            self._asked_back = line
+            near = say["and"].join(misspelt.values())
+            raise NoAnswer(say["misspelt"].format(typed=say["and"].join(misspelt), near=near))
+
+    async def _ordered(self, wanted: list[str], say: dict[str, str], language: Language) -> tuple[str, ...]:
+        """Returns the examinations that are wanted, each by its name in full; none where one is not clear."""
+        if not wanted:
+            self.show(say["order what"])
+        ordered = []
+        for part in wanted:
+            meant = self._names.meant(part, language)
+            if len(meant) > 1:
+                self.show("  ".join(f"{number} {title}" for number, title in enumerate(meant, start=1)))
+                number = await self.ask(say["which"], say, lambda line, _: line)
+                if not (number.isdecimal() and 1 <= int(number) <= len(meant)):
+                    self.show(say["not ordered"])
+                    return ()
+                meant = [meant[int(number) - 1]]
+            elif not meant:
+                # A record of the world may hold what our knowledge has no name for.
+                self.show(say["as written"].format(name=part))
+            ordered.append((meant or [part])[0])
+        return tuple(ordered)
+
+    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
+        """Shows what a doctor by rules would do next; asked again, which diseases it thinks of."""
+        say = read_says(Role.DOCTOR)[role.presentation.language]
+        if self._hints_now < len(_HINTS):
+            self.desk.hinted(self.seat, move.rung)
+        self._hints += 1
+        self._hints_now += 1
+        hint = await adviser.hint(move.rung, role)
+        if move.rung is Rung.TURN:
+            self.show(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
+            return
+        told = (
+            diagnosis.name if diagnosis.probability is None else f"{diagnosis.name} {100 * diagnosis.probability:.0f} %"
+            for diagnosis in hint.diseases
+        )
+        self.show(say["hint diseases"].format(names=", ".join(told)))
+
+    async def _form(self, say: dict[str, str]) -> ReportMove:
+        """Asks for the five parts of a report, each line by line, an empty line after the last.
+
+        Where no diagnosis is given the report stays as it was.
+        """
+
+        def read(line: str, command: str) -> tuple[str, bool]:
+            if command not in ("", "back"):
+                raise NoAnswer(say["form help"])
+            return line, command == "back"
+
+        self.show(say["form"])
+        found: dict[str, list[str]] = {part: [] for part in _PARTS}
+        part = 0
+        while part < len(_PARTS):
+            lines = found[_PARTS[part]]
+            line, back = await self.ask(say[_PARTS[part]].format(number=len(lines) + 1), say, read)
+            if back:
+                part = max(0, part - (not lines))
+                found[_PARTS[part]].clear()
+            elif line:
+                lines.append(line)
+            elif self._report is not None and not part and not lines:
+                break
+            else:
+                part += 1
+        else:
+            named = tuple(map(_diagnosis, found.pop("diagnoses")))
+            points: dict[str, Any] = {name: tuple(lines) for name, lines in found.items()}
+            self._report = ReportMove(diagnoses=named, **points)
+        for count, told in ((self._hints, "hints"), (self.desk.taken_back(self.seat), "taken back")):
+            if count:
+                self.desk.show(say[told].format(count=count))
+        return self._report
+
+    async def _option(self, question: Question, say: dict[str, str], *, none: bool) -> Choice:
+        self.show(question.stem)
+        answers = dict.fromkeys(("0", "-") if none else (), Choice(None))
+        for number, (key, text) in enumerate(question.options.items(), start=1):
+            self.show(f"  {number} {text}")
+            answers[str(number)] = Choice(key)
+        return await self._pick(say["choose or none" if none else "choose"].format(most=number), answers, say)
+
+    async def _next_step(self, among: Sequence[str], role: Doctor, say: dict[str, str]) -> NextStep:
+        answers = dict.fromkeys(("", "t", "treat"), NextStep(say["reason"]))
+        answers |= dict.fromkeys(("a", "admit"), NextStep(say["reason"], "admit"))
+        for number, id in enumerate(among, start=1):
+            self.show(f"  {number} {id if role.post is None else role.post.departments.get(id, id)}")
+            answers[str(number)] = NextStep(say["reason"], "refer", id)
+        return await self._pick(say["onward"], answers, say)
+
+    async def _pick(self, prompt: str, answers: Mapping[str, T], say: dict[str, str]) -> T:
+        def read(line: str, command: str) -> T:
+            if command or line.casefold() not in answers:
+                raise NoAnswer(f"{'' if command else say['no answer']} {say['question help']}".strip())
+            return answers[line.casefold()]
+
+        return await self.ask(prompt, say, read)
+
+
+def _diagnosis(line: str) -> Diagnosis:
+    likely = _LIKELY.fullmatch(line)
+    if likely is None or int(likely["percent"]) > 100:
+        return Diagnosis(line)
+    return Diagnosis(likely["name"], probability=int(likely["percent"]) / 100)
+
+
 _ACUITIES: dict[str, Urgency] = {"e": "emergency", "u": "urgent", "r": "routine"}
 _LEVELS: dict[str, Level] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5}
 
 
-class HumanNurse:
-    """A mind for the `Nurse` who receives one patient."""
+class HumanNurse(DeskSeat):
+    """The nurse at the desk, who receives one patient."""
 
-    name = "human"
+    role = Role.NURSE
+    purposes = (Purpose.TRIAGE,)
+    commands = ("undo", "leave")
 
-    def __init__(self, desk: Desk, seat: str) -> None:
-        self._desk, self._place = desk, DeskSeat(desk, seat, Path(__file__).with_name("nurse.yaml"), ("undo", "leave"))
-
-    async def answer(self, ask: Ask[Any], role: Nurse) -> object:
-        """Asks the person, until the answer is a judgement or a question to the patient."""
-        if ask.purpose is not Purpose.TRIAGE:
-            raise ScriptError(f"the nurse triages; it was asked to {ask.purpose}")
-        async with self._place.taken() as goes_on:
-            triage = await self._triage(list(ask.among), role, goes_on=goes_on)
-            if triage.ask:
-                self._desk.wait_for_answer()
-            else:
-                self._desk.stand_up()
-            return triage
-
-    async def _triage(self, departments: list[str], role: Nurse, *, goes_on: bool) -> Triage:
-        language = role.presentation.language
-        say, left, show = self._place.says(language), role.questions_left(), self._place.show
-        names = [f"{number} {role.departments.get(id, id)}" for number, id in enumerate(departments, start=1)]
+    async def play(self, ask: Ask[Any], role: Nurse, say: dict[str, str], *, goes_on: bool) -> Triage:
+        """Returns a judgement, or a question to the patient."""
+        language, left, reason = role.presentation.language, role.questions_left(), say["reason"]
+        departments = dict(enumerate(ask.among, start=1))
         told = [say["told"].format(asked=asked, told=answered) for asked, answered in role.exchanges()]
         if goes_on:
-            show(told[-1])
+            self.show(told[-1])
         else:
-            show("\n" + say["comes"].format(who=describe(role.presentation)))
+            names = [f"{number} {role.departments.get(id, id)}" for number, id in departments.items()]
+            self.show("\n" + say["comes"].format(who=describe(role.presentation)))
             for line in (*read_out(role.vital_signs(), language), *told, "  ".join(names)):
-                show(line)
-        while True:
-            if self._desk.is_first("how the nurse answers"):
-                prompt = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
-            else:
-                prompt = say["asked" if left > 0 else "asked last"].format(left=left)
-            line, command = await self._place.read(
-                prompt, say, lambda _: "", is_answer=lambda line: line.casefold() not in _HELP
-            )
-            if command in _HELP or line.casefold() in _HELP:
-                show(say["help"])
-                continue
+                self.show(line)
+
+        def read(line: str, command: str) -> Triage:
+            if command:
+                raise NoAnswer(say["help"])
             if left > 0 and line.endswith(("?", "？")):
-                # What stands beside a question counts for nothing: it is asked again before it could.
-                return Triage(departments[0], "emergency", say["reason"], ask=line)
-            words = line.casefold().split()
-            if len(words) == 2 and words[0].isdecimal() and 1 <= int(words[0]) <= len(departments):
-                department = departments[int(words[0]) - 1]
-                if words[1] in _ACUITIES:
-                    return Triage(department, _ACUITIES[words[1]], say["reason"])
-                if words[1] in _LEVELS:
-                    return Triage.at(_LEVELS[words[1]], department, say["reason"])
-            show(say["wrong"].format(n=len(departments)))
+                # The judgement in it counts for nothing: the nurse is asked again before it could.
+                return Triage(ask.among[0], "emergency", reason, ask=line)
+            number, _, soon = line.casefold().partition(" ")
+            department = departments.get(int(number)) if number.isdecimal() else None
+            if department and (level := _LEVELS.get(soon.strip())):
+                return Triage.at(level, department, reason)
+            if department and (acuity := _ACUITIES.get(soon.strip())):
+                return Triage(department, acuity, reason)
+            raise NoAnswer(say["wrong"].format(n=len(departments)))
+
+        later = say["asked" if left > 0 else "asked last"].format(left=left)
+        first = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
+        prompt = first if self.desk.is_first("how the nurse answers") else later
+        triage = await self.ask(prompt, say, read, later=later)
+        if triage.ask:
+            self.desk.wait_for_answer()
+        else:
+            self.desk.stand_up()
+        return triage
 
 
-_PATIENT_COMMANDS = ("undo", "leave", "to examiner", "go")
+class HumanPatient(DeskSeat):
+    """The patient of one visit at the desk."""
 
+    role = Role.PATIENT
+    purposes = (Purpose.OPEN, Purpose.REPLY)
+    commands = ("undo", "leave", "to examiner", "go")
+    _knows_who_it_is = False
 
-class HumanPatient:
-    """A mind for the `Patient` of one visit; the `seat` names the role in the visit."""
+    async def play(self, ask: Ask[Any], role: Patient, say: dict[str, str], *, goes_on: bool) -> PatientTurn:
+        """Shows what happened, and returns what is said."""
+        if not self._knows_who_it_is:
+            self.show("\n" + say["are"].format(who=describe(role.presentation)))
+            for line in known_lines(role.history, role.findings, role.presentation.language):
+                self.show(f"  {line}")
+            self.show(say["help"])
+        self._knows_who_it_is = True
+        self.show_events(role, say)
 
-    name = "human"
-
-    def __init__(self, desk: Desk, seat: str) -> None:
-        self._place = DeskSeat(desk, seat, Path(__file__).with_name("patient.yaml"), _PATIENT_COMMANDS)
-        self._knows_who_it_is = False
-
-    async def answer(self, ask: Ask[Any], role: Patient) -> PatientTurn:
-        """Asks the person, until something is said."""
-        if ask.purpose not in (Purpose.OPEN, Purpose.REPLY):
-            raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
-        say = self._place.says(role.presentation.language)
-        async with self._place.taken():
-            show = self._place.show
-            if not self._knows_who_it_is:
-                show("\n" + say["are"].format(who=describe(role.presentation)))
-                for line in known_lines(role.history, role.findings, role.presentation.language):
-                    show(f"  {line}")
-                show(say["help"])
-            self._knows_who_it_is = True
-            self._place.show_events(role, Role.PATIENT, say)
-            while True:
-                line, command = await self._place.read(say["you"], say, partial(self._unclear, say=say))
-                if command == "to examiner":
+        def read(line: str, command: str) -> PatientTurn:
+            match command:
+                case "to examiner":
                     return PatientTurn(line or say["request"], to="examiner")
-                if command == "go":
+                case "go":
                     return PatientTurn(line or say["goodbye"], leave=True)
-                if line and not command:
+                case "" if line:
                     return PatientTurn(line)
+            raise NoAnswer(say["help"])
 
-    def _unclear(self, line: str, *, say: dict[str, str]) -> str:
-        """Returns what is said of a line that says nothing and is no command; "" if it does or is one."""
-        if command := self._place.command(line)[1]:
-            return "" if command in _PATIENT_COMMANDS else say["help"]
-        return self._place.without_sign(line, say) if line else say["help"]
+        return await self.ask(say["you"], say, read)

@@ -1,15 +1,17 @@
 """The documents of the page of results, each under a key that is also its address and, in a copy, its file's name.
 
     all                     everything listed
+    together                all evaluations in one table, compared
+    said                    where everything that was said is listed
     about/ID                a holding: table, files, curve
     compared/ID             every two entrants of an evaluation, compared
-    together                all evaluations in one table, compared
     items/ID/PAGE           the items of an evaluation
     item/ID/N               one of them, and the place of its transcript
-    list/ID/FILE/PAGE       the records of a file of recordings, or the visits of a run
-    record/ID/FILE/LINE     one record; of a run, its visit of that number
     calls/ID/PAGE           the episodes of a journal
     call/ID/N               the calls of one
+    list/ID/FILE/PAGE       the records of a file of recordings, or the visits of a run
+    words/ID/FILE/PAGE      what was said in them, for a search
+    record/ID/FILE/LINE     one record; of a run, its visit of that number
 
 Figures come from `polyclinic.results`. A message that recurs in many calls, as in a dialogue, is sent once, by its id.
 """
@@ -17,12 +19,11 @@ Figures come from `polyclinic.results`. A message that recurs in many calls, as 
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -38,13 +39,17 @@ from polyclinic.results.reading import RunResults, read_results
 from polyclinic.sqlite_file import read_errors
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, Holdings
-from polyclinic.web.browse.recordings import RecordingFile, recording_file, shown_episode, utterances
-from polyclinic.web.refused import NotFound
+from polyclinic.web.browse.recordings import RecordingFile, RunVisits, recording_file, run_visits, utterances
+from polyclinic.web.refused import NotFound, without_folders
 
 PAGE = 200  # items, records or episodes on a page
-_ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
 _MOST_SETS = 12  # sets that are compared at once
-_KINDS = (("all", "together"), ("about", "compared"), ("items", "item", "calls", "call"), ("list", "record"))
+_KINDS = (
+    ("all", "together", "said"),
+    ("about", "compared"),
+    ("items", "item", "calls", "call"),
+    ("list", "record", "words"),
+)
 """The kinds of documents, by the parts of their keys after the kind: none, an id, an id and one or two numbers."""
 
 
@@ -64,11 +69,11 @@ class Documents:
             one = [self.library.holding(rest[0])] if rest else []
             return getattr(self, f"_{kind}")(*one, *map(int, rest[1:]))
         except BadInput as error:
-            raise _without_place(error) from None
+            raise UserError(without_folders(error)) from None
 
     def every_key(self) -> Iterator[str]:
         """Yields the key of every document."""
-        yield from ("all", "together")
+        yield from ("all", "together", "said")
         for id, one in self.library.look().items():
             yield f"about/{id}"
             with suppress(UserError):  # the document of a holding that cannot be read says so
@@ -78,18 +83,20 @@ class Documents:
                     yield from (f"items/{id}/{page}" for page in range(_pages(rows)))
                     yield from (f"item/{id}/{n}" for n in range(rows))
                 if one.holds == "journal":
-                    total, _ = _episodes(one.path, 0, 0)
+                    total, _ = _episodes(one, 0, 0)
                     yield from (f"calls/{id}/{page}" for page in range(_pages(total)))
                     yield from (f"call/{id}/{n}" for n in range(total))
-                for place, lines in enumerate(_lines_of(one)):
-                    yield from (f"list/{id}/{place}/{page}" for page in range(_pages(len(lines))))
-                    yield from (f"record/{id}/{place}/{line}" for line in lines)
+                for place, file in enumerate(_files(one)):
+                    for page in range(_pages(len(file.lines))):
+                        yield f"list/{id}/{place}/{page}"
+                        yield f"words/{id}/{place}/{page}"
+                    yield from (f"record/{id}/{place}/{line}" for line in file.lines)
 
     def visit_of(self, run: Path, visit: str) -> str:
         """Returns the key of the record of a visit to a hospital, by its id in the run's log."""
         for one in self.library.look().values():
             if one.holds == "hospital" and one.path == run:
-                for line, key in enumerate(_keys(one)):
+                for line, key in enumerate(run_visits(one).keys):
                     if key.partition("@")[0] == visit:
                         return f"record/{one.id}/0/{line}"
         raise NotFound("the record of that visit is not kept")
@@ -98,44 +105,51 @@ class Documents:
         return {"holdings": [_listed(one) for one in self.library.look().values()]}
 
     def _about(self, one: Holding) -> Any:
-        document: dict[str, Any] = {"id": one.id, "name": one.name, "holds": one.holds, "changed": one.changed}
+        files = _files(one)
+        document = _named(one)
         if _has_results(one):
             found = _results(one)
             document |= {"record": _record_of(found), "items": len(found.rows), **_table((one,))}
         if one.holds == "hospital":
-            with RecordedRun(one.path) as run:
-                setup = run.configuration.get("setup") or {}
-                document |= {
-                    "visits": len(_keys(one)),
-                    "package": run.package,
-                    "minds": {role: setup.get(role) for role in _ROLES[:4]},
-                    "seed": run.configuration.get("seed"),
-                }
+            document |= run_visits(one).about
         elif one.holds == "learning":
             document |= _learning(one.path)
-        files = [
-            {"name": file.path.name, "kind": file.kind, "records": len(recording_file(file.path, file.kind).places)}
-            for file in one.files
-        ]
-        return document | {"files": files}
+        told = [{"name": file.name, "kind": file.kind, "records": len(file.lines)} for file in files if file.name]
+        return document | {"files": told}
 
     def _compared(self, one: Holding) -> Any:
         _results(one)
         return _comparison((one,))
 
     def _together(self) -> Any:
-        found = []
+        found, sets = [], set[str]()
         for one in self.library.look().values():
             with suppress(UserError):
-                found += [one] if _has_results(one) and _results(one).rows else []
+                if _has_results(one) and (rows := _results(one).rows):
+                    found.append(one)
+                    sets |= {row.set for row in rows}
         there = tuple(found)
-        sets = {row.set for one in there for row in _results(one).rows}
         pairs = _comparison(there) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
         return {"of": [_listed(one) for one in there], **_table(there), "compared": pairs}
 
+    def _said(self) -> Any:
+        pages = []
+        for id, one in self.library.look().items():
+            with suppress(UserError):
+                for place, file in enumerate(_files(one)):
+                    pages += [(id, place, page) for page in range(_pages(len(file.lines)))]
+        return {"pages": pages}
+
+    def _words(self, one: Holding, place: int, page: int) -> Any:
+        file, said = _opened(one, place), []
+        for line in _of_page(file.lines, page):
+            with suppress(UserError):
+                said += [(line, seq, who, text) for seq, who, text in utterances(file.shown(line))]
+        return {"said": said}
+
     def _items(self, one: Holding, page: int) -> Any:
         rows = _results(one).rows
-        some = enumerate(rows[page * PAGE : (page + 1) * PAGE], page * PAGE)
+        some = enumerate(_of_page(rows, page), page * PAGE)
         return {"total": len(rows), "rows": [{"n": n, **msgspec.to_builtins(row)} for n, row in some]}
 
     def _item(self, one: Holding, n: int) -> Any:
@@ -143,7 +157,7 @@ class Documents:
         if n >= len(rows):
             raise NotFound("there is no such item")
         row = rows[n]
-        same = [place for place in _same_item(one)[row.set, row.item][:PAGE] if place != n]
+        same = [m for m, other in enumerate(rows) if (other.set, other.item) == (row.set, row.item) and m != n]
         shown = ("model", "method", "seed", "values")
         return {
             "n": n,
@@ -152,7 +166,7 @@ class Documents:
             "record": _place(one, row.at),
             # Episodes of journals are called after the entrant and the item.
             "replies": self._replies({f"{who} {row.item}" for who in (row.method, row.model) if who}),
-            "same": [{"n": place, **{name: getattr(rows[place], name) for name in shown}} for place in same],
+            "same": [{"n": place, **{name: getattr(rows[place], name) for name in shown}} for place in same[:PAGE]],
         }
 
     def _replies(self, names: Collection[str], folder: Path | None = None) -> list[dict[str, Any]]:
@@ -162,108 +176,56 @@ class Documents:
         for one in self.library.known().values():
             if one.holds == "journal" and folder in (None, one.path.parent, one.path.parent.parent):
                 with suppress(BadInput):
-                    for row in _episodes(one.path, 0, _EPISODES)[1]:
+                    for row in _episodes(one, 0, _EPISODES)[1]:
                         if row["episode"] in names or row["episode"].startswith(below):
                             found.append({"id": one.id, "n": row["n"], "episode": row["episode"]})
         return found
 
     def _list(self, one: Holding, place: int, page: int) -> Any:
-        if one.holds == "hospital":
-            return _visits(one, page)
         file = _opened(one, place)
-        rows = [file.listed(there) for there in file.places[page * PAGE : (page + 1) * PAGE]]
-        return {"name": file.path.name, "kind": file.kind, "total": len(file.places), "rows": rows}
+        rows = file.listed(_of_page(file.lines, page))
+        return {"name": file.name, "kind": file.kind, "total": len(file.lines), "rows": rows}
 
     def _record(self, one: Holding, place: int, line: int) -> Any:
-        if one.holds == "hospital":
-            lines: Sequence[int] = range(len(_keys(one)))
-            if line not in lines:
-                raise NotFound("there is no such visit")
-            number = line
-        else:
-            file = _opened(one, place)
-            lines, number = list(file.numbers), file.number(line)
-        near = {
-            "before": lines[number - 1] if number else None,
-            "after": lines[number + 1] if number + 1 < len(lines) else None,
+        file = _opened(one, place)
+        if line not in file.lines:
+            raise NotFound("no record begins there")
+        at = file.lines.index(line)
+        found = {
+            "before": file.lines[at - 1] if at else None,
+            "after": file.lines[at + 1] if at + 1 < len(file.lines) else None,
+            "record": file.shown(line),
         }
-        if one.holds != "hospital":
-            return {**near, "record": file.shown(number)}
-        key = _keys(one)[line]
-        with RecordedRun(one.path) as run:
-            episode, setup = run.episode(key), run.configuration.get("setup") or {}
-        if episode is None:
-            raise NotFound("there is no such visit")
-        # Episodes of the journal are called after the mind and the visit.
-        names = {f"{setup[role]} {key.partition('@')[0]}" for role in _ROLES if setup.get(role)}
-        return {**near, "record": shown_episode(episode), "replies": self._replies(names, one.path)}
+        return found | {"replies": self._replies(file.asked(line), one.path)} if isinstance(file, RunVisits) else found
 
     def _calls(self, one: Holding, page: int) -> Any:
-        total, rows = _episodes(_journal(one), page * PAGE, PAGE)
+        total, rows = _episodes(one, page * PAGE, PAGE)
         return {"total": total, "rows": rows}
 
     def _call(self, one: Holding, n: int) -> Any:
-        return _calls_of(_journal(one), n)
-
-    def utterances(self, id: str) -> Iterator[tuple[int, int, int, str, str]]:
-        """Yields everything that was said in a holding: file, line, place in the record, who, and the text."""
-        for place, line in _records(self.library.holding(id)):
-            yield from self._said(id, place, line)
-
-    def _said(self, id: str, place: int, line: int) -> Iterator[tuple[int, int, int, str, str]]:
-        try:
-            record = self._record(self.library.holding(id), place, line)["record"]
-        except UserError:
-            return
-        yield from ((place, line, seq, who, text) for seq, who, text in utterances(record))
-
-    def search(self, question: str, begin: int = 0) -> dict[str, Any]:
-        """Returns where all words of a question were said together.
-
-        It looks at the records from `begin` on, for a moment: `hits`, the records `looked` at of the `total`, and the
-        `next` record to begin with, None at the end.
-        """
-        words = question[:LONGEST].casefold().split()
-        places = [(one, *at) for one in self.library.look().values() for at in _records(one)]
-        hits: list[dict[str, Any]] = []
-        until = time.monotonic() + _SECONDS
-        number = begin
-        while words and number < len(places) and len(hits) < _HITS and time.monotonic() < until:
-            one, place, line = places[number]
-            number += 1
-            if not _may_hold(one, place, line, words):
-                continue
-            for _, _, seq, who, text in self._said(one.id, place, line):
-                if all(word in text.casefold() for word in words):
-                    found = {"id": one.id, "file": place, "line": line, "seq": seq, "who": who}
-                    hits.append(found | {"text": _around(text, words[0])})
-        done = number >= len(places) or not words
-        return {"hits": hits, "looked": number, "total": len(places), "next": None if done else number}
+        _, found = _episodes(one, n, 1)
+        if not found:
+            raise NotFound("there is no such episode")
+        return found[0] | _calls_of(one.path, found[0]["run"], found[0]["episode"])
 
 
-LONGEST = 200  # letters of a question
-_SECONDS = 2.0
-_HITS = 100
-_AROUND = 90  # letters before and after a hit
-
-
-def _around(text: str, word: str) -> str:
-    at = max(text.casefold().find(word), 0)
-    begin, end = max(at - _AROUND, 0), at + len(word) + _AROUND
-    return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")
+T = TypeVar("T")
 
 
 def _pages(n: int) -> int:
     return max(1, -(-n // PAGE))
 
 
-def _without_place(error: BadInput) -> UserError:
-    """Returns the error of a file without the folder where it is on this machine."""
-    return UserError(str(error).replace(str(error.path), Path(str(error.path)).name) if error.path else str(error))
+def _of_page(things: Sequence[T], page: int) -> Sequence[T]:
+    return things[page * PAGE : (page + 1) * PAGE]
+
+
+def _named(one: Holding) -> dict[str, Any]:
+    return {"id": one.id, "name": one.name, "holds": one.holds, "changed": one.changed}
 
 
 def _listed(one: Holding) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": one.id, "name": one.name, "holds": one.holds, "changed": one.changed}
+    told = _named(one)
     try:
         match one.holds:
             case "evaluation":
@@ -282,89 +244,34 @@ def _listed(one: Holding) -> dict[str, Any]:
             case "recording":
                 told |= {"kind": one.files[0].kind}
     except UserError as error:
-        told["problem"] = str(_without_place(error)) if isinstance(error, BadInput) else str(error)
+        told["problem"] = without_folders(error)
     return told
 
 
-def _lines_of(one: Holding) -> Iterator[list[int]]:
-    """Yields for each file of a holding the lines where its records begin; for a run, the numbers of its visits."""
-    if one.holds == "hospital":
-        yield list(range(len(_keys(one))))
-    else:
-        yield from (list(recording_file(file.path, file.kind).numbers) for file in one.files)
+def _files(one: Holding) -> Sequence[RecordingFile | RunVisits]:
+    """Returns what holds the records of a holding."""
+    return [run_visits(one)] if one.holds == "hospital" else [recording_file(file) for file in one.files]
 
 
-def _records(one: Holding) -> list[tuple[int, int]]:
-    """Returns file and line of every record of a holding."""
-    try:
-        return [(place, line) for place, lines in enumerate(_lines_of(one)) for line in lines]
-    except UserError:
-        return []
-
-
-def _opened(one: Holding, place: int) -> RecordingFile:
-    if place >= len(one.files):
+def _opened(one: Holding, place: int) -> RecordingFile | RunVisits:
+    files = _files(one)
+    if place >= len(files):
         raise NotFound("there is no such file")
-    return recording_file(one.files[place].path, one.files[place].kind)
+    return files[place]
 
 
 def _place(one: Holding, at: str) -> dict[str, int] | None:
     """Returns the place of the record that `FILE:LINE` names; None if it is not there."""
     name, _, line = at.rpartition(":")
-    if one.holds != "hospital" and line.isdecimal() and len(line) <= 12:
-        for place, file in enumerate(one.files):
-            if file.path.name == name and int(line) in recording_file(file.path, file.kind).numbers:
+    if line.isdecimal() and len(line) <= 12:
+        for place, file in enumerate(_files(one)):
+            if file.name == name and int(line) in file.lines:
                 return {"file": place, "line": int(line)}
     return None
 
 
-def _may_hold(one: Holding, place: int, line: int, words: Sequence[str]) -> bool:
-    """Whether a record may hold words, judged by its bytes alone."""
-    if one.holds == "hospital":
-        return True
-    file = _opened(one, place)
-    text = b"\n".join(file.lines(file.number(line))).decode(errors="replace").casefold()
-    # JSON may write a word with a sign in it differently.
-    return all(word in text for word in words if word.isalnum())
-
-
-@lru_cache(maxsize=16)
-def _keys(one: Holding) -> tuple[str, ...]:
-    with RecordedRun(one.path) as recorded:
-        return tuple(recorded.episode_keys())
-
-
-def _visits(one: Holding, page: int) -> dict[str, Any]:
-    keys = _keys(one)
-    rows = []
-    with RecordedRun(one.path) as run:
-        for line, key in enumerate(keys[page * PAGE : (page + 1) * PAGE], page * PAGE):
-            episode = run.episode(key)
-            row: dict[str, Any] = {
-                "line": line,
-                "item": key,
-                "who": "",
-                "department": "",
-                "diagnosis": "",
-                "right": None,
-            }
-            if episode is not None:
-                row["department"] = episode.department
-                if episode.seen:
-                    last = episode.seen[-1]
-                    row |= {"who": last.doctor, "diagnosis": last.diagnosis, "right": episode.right_diagnosis}
-            rows.append(row)
-    return {"name": "", "kind": "visits", "total": len(keys), "rows": rows}
-
-
 _EPISODES = 20_000  # that are searched for a name
 _CALLS = 2_000  # of an episode that are shown
-
-
-def _journal(one: Holding) -> Path:
-    if one.holds != "journal":
-        raise NotFound("that is not a journal")
-    return one.path
 
 
 @contextmanager
@@ -376,24 +283,21 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield journal
 
 
-def _episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]]:
+def _episodes(one: Holding, begin: int, most: int) -> tuple[int, list[dict[str, Any]]]:
     """Returns the number of a journal's episodes, and some of them: run, name and number of calls."""
-    with _reading(path) as journal:
+    if one.holds != "journal":
+        raise NotFound("that is not a journal")
+    with _reading(one.path) as journal:
         total = journal.execute("SELECT count(*) FROM (SELECT DISTINCT run, episode FROM calls)").fetchone()[0]
         rows = journal.execute(
             "SELECT run, episode, count(*) FROM calls GROUP BY run, episode ORDER BY run, episode LIMIT ? OFFSET ?",
-            (n, begin),
+            (most, begin),
         ).fetchall()
-    return total, [
-        {"n": n, "run": run, "episode": episode, "calls": calls} for n, (run, episode, calls) in enumerate(rows, begin)
-    ]
+    names = ("n", "run", "episode", "calls")
+    return total, [dict(zip(names, (n, *row), strict=True)) for n, row in enumerate(rows, begin)]
 
 
-def _calls_of(path: Path, number: int) -> dict[str, Any]:
-    _, found = _episodes(path, number, 1)
-    if not found:
-        raise NotFound("there is no such episode")
-    run, episode = found[0]["run"], found[0]["episode"]
+def _calls_of(path: Path, run: str, episode: str) -> dict[str, Any]:
     with _reading(path) as journal:
         rows = journal.execute(
             "SELECT purpose, reply, request, k FROM calls WHERE run = ? AND episode = ?"
@@ -414,7 +318,7 @@ def _calls_of(path: Path, number: int) -> dict[str, Any]:
             stored = {"problem": f"damaged: {error}"}
         asked = {"asked": prompts[request]._asdict()} if request in prompts else {}
         replies.append({"purpose": purpose, "request": request.hex(), "k": k, **stored, **asked})
-    return {**found[0], "replies": replies, "messages": messages}
+    return {"replies": replies, "messages": messages}
 
 
 _LONGEST_SETTING = 500  # letters of a setting that is shown; a whole hospital would be too long
@@ -434,15 +338,6 @@ def _results(one: Holding) -> RunResults:
     return read_results(one.path)[0]
 
 
-@lru_cache(maxsize=16)
-def _same_item(one: Holding) -> dict[tuple[str, str], list[int]]:
-    """Returns the places of all rows of an item, by its set and itself."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for place, row in enumerate(_results(one).rows):
-        found.setdefault((row.set, row.item), []).append(place)
-    return found
-
-
 def _record_of(found: RunResults) -> dict[str, Any]:
     """Returns the record of a run, without anything secret."""
     told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
@@ -452,25 +347,19 @@ def _record_of(found: RunResults) -> dict[str, Any]:
     return told
 
 
-def _with_rows(holdings: Iterable[Holding]) -> list[RunResults]:
-    return [found for found in map(_results, holdings) if found.rows]
-
-
-def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
-    units = {one.name: msgspec.to_builtins(one) for held in holdings for one in _results(held).record.measures}
-    return {"table": _joined(holdings), "measures": units}
-
-
 @lru_cache(maxsize=64)
-def _joined(holdings: tuple[Holding, ...]) -> Any:
-    found = _with_rows(holdings)
-    return msgspec.to_builtins(join(found)) if found else {"rows": [], "measures": [], "notes": []}
+def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
+    found = [_results(one) for one in holdings]
+    rows = [one for one in found if one.rows]
+    table = msgspec.to_builtins(join(rows)) if rows else {"rows": [], "measures": [], "notes": []}
+    measures = {measure.name: msgspec.to_builtins(measure) for one in found for measure in one.record.measures}
+    return {"table": table, "measures": measures}
 
 
 @lru_cache(maxsize=64)
 def _comparison(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     """Returns the comparison of every two entrants, or why there is none."""
-    found = _with_rows(holdings)
+    found = [results for results in map(_results, holdings) if results.rows]
     try:
         return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
     except UserError as error:

@@ -5,28 +5,20 @@ A visit has many lines, outcomes and meetings have one; each is read a record at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from polyclinic.evaluations.tor.meetings import Grown, GrownEvidence, RecordedMeeting, stages
 from polyclinic.evidence_tree.support import Supporter
 from polyclinic.files import NO_JSON
-from polyclinic.hospital.record.episodes import Episode
+from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.web.browse.holdings import RecordingKind
+from polyclinic.web.browse.holdings import Holding, Recording, RecordingKind
 from polyclinic.web.refused import NotFound
-
-
-def shown_episode(episode: Episode) -> dict[str, Any]:
-    """Returns the medical part of a visit to the hospital as a document, its consultations by their events."""
-    told = msgspec.to_builtins(episode)
-    for held in told.get("seen", ()):
-        held["events"] = [msgspec.json.decode(line) for line in held.pop("trace", "").splitlines()]
-    return {"kind": "episode", **told, "worse": told.get("worse") is not None}
 
 
 def _meeting(document: dict[str, Any]) -> dict[str, Any]:
@@ -105,14 +97,6 @@ _LONGEST = 64 << 20  # bytes of one record that are read
 _NEW_VISIT = (b'{"event":"opened"', b'{"event":"convened"')
 
 
-class Place(NamedTuple):
-    """The place of a record: its first line, from 1, and the bytes between which it is."""
-
-    line: int
-    begin: int
-    end: int
-
-
 class _Head(msgspec.Struct):
     id: str = ""
     case: str = ""
@@ -122,67 +106,61 @@ class _Head(msgspec.Struct):
 
 
 class RecordingFile:
-    """One file, with the places of its records."""
+    """One file, with the lines at which its records begin, the first as 1."""
 
     def __init__(self, path: Path, kind: RecordingKind) -> None:
-        self.path, self.kind = path, kind
-        self.places = list(_places(path, kind))
-        self.numbers = {place.line: number for number, place in enumerate(self.places)}
+        self.name, self.kind, self._path = path.name, kind, path
+        self._places = {line: (begin, end) for line, begin, end in _places(path, kind)}
+        self.lines = tuple(self._places)
 
-    def number(self, line: int) -> int:
-        """Returns the number of the record that begins at a line."""
-        if line not in self.numbers:
-            raise NotFound("no record begins there")
-        return self.numbers[line]
+    def listed(self, lines: Sequence[int]) -> list[dict[str, Any]]:
+        """Returns the rows of a list for the records at some lines."""
+        rows = []
+        with self._path.open("rb") as file:
+            for line in lines:
+                file.seek(self._places[line][0])
+                try:
+                    head = msgspec.json.decode(file.readline(_LONGEST), type=_Head)
+                except NO_JSON:
+                    head = _Head(id="?")
+                who = head.minds.get("doctor", "") or ", ".join(head.doctors)
+                rows.append({"line": line, "item": head.id or head.case, "who": who, "right": head.right})
+        return rows
 
-    def lines(self, number: int) -> list[bytes]:
-        """Returns the lines of a record."""
-        place = self.places[number]
-        with self.path.open("rb") as file:
-            file.seek(place.begin)
-            return file.read(min(place.end - place.begin, _LONGEST)).splitlines()
-
-    def shown(self, number: int) -> dict[str, Any]:
-        """Returns a record as a document."""
+    def shown(self, line: int) -> dict[str, Any]:
+        """Returns the record at a line as a document."""
+        begin, end = self._places[line]
+        with self._path.open("rb") as file:
+            file.seek(begin)
+            lines = file.read(min(end - begin, _LONGEST)).splitlines()
         try:
-            record = [msgspec.json.decode(line, type=dict[str, Any]) for line in self.lines(number) if line]
+            record = [msgspec.json.decode(one, type=dict[str, Any]) for one in lines if one]
         except NO_JSON as error:
-            raise NotFound(f"line {self.places[number].line} is damaged: {error}") from None
+            raise NotFound(f"line {line} is damaged: {error}") from None
         if self.kind == "visits":
             return {"kind": "visit", "events": record}
         return {"kind": "outcome", **record[0]} if self.kind == "outcomes" else _meeting(record[0])
 
-    def listed(self, place: Place) -> dict[str, Any]:
-        """Returns the line of a list for a record."""
-        with self.path.open("rb") as file:
-            file.seek(place.begin)
-            first = file.readline(_LONGEST)
-        try:
-            head = msgspec.json.decode(first, type=_Head)
-        except NO_JSON:
-            return {"line": place.line, "item": "?", "who": ""}
-        who = head.minds.get("doctor", "") or ", ".join(head.doctors)
-        return {"line": place.line, "item": head.id or head.case, "who": who, "right": head.right}
 
-
-def _places(path: Path, kind: RecordingKind) -> Iterator[Place]:
+def _places(path: Path, kind: RecordingKind) -> Iterator[tuple[int, int, int]]:
+    """Yields the first line of each record, and the bytes between which it is."""
     begin = at = first = 0
     with path.open("rb") as file:
         for line, text in enumerate(file, 1):
             if kind != "visits" or text.startswith(_NEW_VISIT):
                 if at > begin:
-                    yield Place(first, begin, at)
+                    yield first, begin, at
                 begin, first = at, line
             at += len(text)
     if at > begin:
-        yield Place(first, begin, at)
+        yield first, begin, at
 
 
-def recording_file(path: Path, kind: RecordingKind) -> RecordingFile:
+def recording_file(file: Recording) -> RecordingFile:
     """Returns a file; the latest ones are kept until they change."""
     try:
-        state = path.stat()
-        return _indexed(path, kind, state.st_mtime_ns, state.st_size)
+        state = file.path.stat()
+        return _indexed(file.path, file.kind, state.st_mtime_ns, state.st_size)
     except OSError as error:
         raise NotFound(f"the file cannot be read ({error.strerror})") from None
 
@@ -190,3 +168,62 @@ def recording_file(path: Path, kind: RecordingKind) -> RecordingFile:
 @lru_cache(maxsize=_OPEN)
 def _indexed(path: Path, kind: RecordingKind, *_state: int) -> RecordingFile:
     return RecordingFile(path, kind)
+
+
+_ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
+
+
+class RunVisits:
+    """The visits of a run of the hospital, in the place of a file; a line is a visit's number, the first 0."""
+
+    name, kind = "", "visits"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with RecordedRun(path) as run:
+            self.keys = tuple(run.episode_keys())
+            self._minds: dict[str, Any] = run.configuration.get("setup") or {}
+            self.about = {
+                "visits": len(self.keys),
+                "package": run.package,
+                "minds": {role: self._minds.get(role) for role in _ROLES[:4]},
+                "seed": run.configuration.get("seed"),
+            }
+        self.lines = range(len(self.keys))
+
+    def listed(self, lines: Sequence[int]) -> list[dict[str, Any]]:
+        """Returns the rows of a list for some visits."""
+        rows = []
+        with RecordedRun(self._path) as run:
+            for line in lines:
+                row = {"line": line, "item": self.keys[line], "who": "", "department": "", "diagnosis": ""}
+                episode, right = run.episode(self.keys[line]), None
+                if episode is not None:
+                    row["department"] = episode.department
+                    if episode.seen:
+                        last, right = episode.seen[-1], episode.right_diagnosis
+                        row |= {"who": last.doctor, "diagnosis": last.diagnosis}
+                rows.append(row | {"right": right})
+        return rows
+
+    def shown(self, line: int) -> dict[str, Any]:
+        """Returns the medical part of a visit as a document, its consultations by their events."""
+        with RecordedRun(self._path) as run:
+            episode = run.episode(self.keys[line])
+        if episode is None:
+            raise NotFound("there is no such visit")
+        told = msgspec.to_builtins(episode)
+        for held in told.get("seen", ()):
+            held["events"] = [msgspec.json.decode(line) for line in held.pop("trace", "").splitlines()]
+        return {"kind": "episode", **told, "worse": told.get("worse") is not None}
+
+    def asked(self, line: int) -> set[str]:
+        """Returns the names under which a journal keeps what was asked in a visit: the mind and the visit."""
+        visit = self.keys[line].partition("@")[0]
+        return {f"{self._minds[role]} {visit}" for role in _ROLES if self._minds.get(role)}
+
+
+@lru_cache(maxsize=_OPEN)
+def run_visits(one: Holding) -> RunVisits:
+    """Returns the visits of a run; the latest ones are kept until they change."""
+    return RunVisits(one.path)

@@ -6,10 +6,8 @@ is one here, `polyclinicTells("key", {...})`, which the page loads when it is wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -27,7 +25,6 @@ _MARKS = (
     f'<meta http-equiv="content-security-policy" content="{_POLICY}" />',
     '<meta name="polyclinic-copy" content="1" />',
 )
-_SAID = 400_000  # letters of what was said that stand in one file
 _ABOUT = """\
 Open index.html in a browser; it needs no server and no network. Any host of files can serve this folder as it is.
 
@@ -55,7 +52,12 @@ def export_site(documents: Documents, out: Path) -> CopiedSite:
         raise BadInput("the folder is not empty; name a new one", path=out)
     left_out: list[str] = []
     count = size = 0
-    for key, document in _all(documents, left_out):
+    for key in documents.every_key():
+        try:
+            document = documents(key)
+        except UserError as error:
+            left_out.append(f"{key}: {error}")
+            continue
         text = f"polyclinicTells({', '.join(msgspec.json.encode(one).decode() for one in (key, document))});\n"
         _write(out / "data" / f"{key}.js", text)
         count, size = count + 1, size + len(text.encode())
@@ -65,33 +67,6 @@ def export_site(documents: Documents, out: Path) -> CopiedSite:
     _write(out / "README.txt", _ABOUT)
     _write(out / "index.html", page)  # the last, so that a copy that was cut off opens nowhere
     return CopiedSite(holdings=len(holdings), documents=count, bytes=size, left_out=tuple(left_out))
-
-
-def _all(documents: Documents, left_out: list[str]) -> Iterator[tuple[str, Any]]:
-    for key in documents.every_key():
-        try:
-            yield key, documents(key)
-        except UserError as error:
-            left_out.append(f"{key}: {error}")
-    pages = []
-    for id in documents.library.known():
-        for page, said in enumerate(_pages(documents, id)):
-            pages.append({"id": id, "page": page})
-            yield f"said/{id}/{page}", {"said": said}
-    yield "said", {"pages": pages}
-
-
-def _pages(documents: Documents, id: str) -> Iterator[list[tuple[int, int, int, str, str]]]:
-    page: list[tuple[int, int, int, str, str]] = []
-    letters = 0
-    for one in documents.utterances(id):
-        page.append(one)
-        letters += len(one[-1])
-        if letters > _SAID:
-            yield page
-            page, letters = [], 0
-    if page:
-        yield page
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,19 +6,19 @@ before the end of a visit or, in a class that holds scores back, before the teac
 
 from __future__ import annotations
 
-import secrets
-import time
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import UserError
 from polyclinic.evaluations.visit_score import Scored
 from polyclinic.judging.verdicts import table_text
+from polyclinic.metrics.grades import Aspect
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
-from polyclinic.web.practice import check_names
+from polyclinic.web.practice import Guest, Invitation, Invitations
 from polyclinic.web.refused import NotFound
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
@@ -37,74 +37,53 @@ class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     scores: bool = True  # whether a student sees score and truth after each visit; else once the teacher releases them
 
 
-class Student(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A student of a class: the key of the link, and the visits by the number of the case, from 1."""
+class Student(Guest, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A student of a class, with visits by the number of the case, from 1."""
 
-    name: str
-    key: str
-    visits: dict[int, str] = {}
-    comments: dict[int, str] = {}
+    visits: dict[int, str] = msgspec.field(default_factory=dict)
+    comments: dict[int, str] = msgspec.field(default_factory=dict)
 
 
-class KeptClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class KeptClass(Invitation, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A class as it is kept."""
 
-    id: str
-    made: float
     set: NewClass
     students: tuple[Student, ...]
     scores_out: bool = False
 
 
-class Classes:
+class Classes(Invitations[KeptClass, Student]):
     """The classes of a practice; one that cannot be read is left out, and named."""
 
     def __init__(self, visits: PlayedVisits) -> None:
-        self._visits, self._practice = visits, visits.practice
-        self.all()  # names those that cannot be read
-
-    def all(self) -> list[KeptClass]:
-        """Returns all classes, the latest first."""
-        return sorted(self._practice.all("class", KeptClass).values(), key=lambda kept: -kept.made)
-
-    def damaged(self) -> list[BadInput]:
-        """Returns what is wrong with classes that cannot be read."""
-        return self._practice.damaged("class")
+        self._visits = visits
+        super().__init__(visits.practice, "class", KeptClass, lambda kept: kept.students, "your teacher")
 
     def make(self, new: NewClass) -> KeptClass:
         """Makes a class, with a key for each student."""
         names = [name.strip() for name in new.students]
-        check_names(new.title, names, "students")
+        self.check(new.title, names, "students")
         for at in new.cases:
             self._visits.catalogue.case(at)
         if len(set(new.cases)) < len(new.cases):
             raise UserError("a case is listed twice; a student who has finished it once would know the diagnosis")
         self._visits.staff.check_patient(new.patient)
-        students = tuple(_student(name) for name in names)
-        return self._keep(KeptClass(id=secrets.token_urlsafe(9), made=time.time(), set=new, students=students))
-
-    def named(self, id: str) -> KeptClass:
-        """Returns a class."""
-        kept = self._practice.get("class", id, KeptClass)
-        if kept is None:
-            raise NotFound("there is no such class here")
-        return kept
+        return self.keep(KeptClass(set=new, students=tuple(Student(name=name) for name in names)))
 
     def add(self, id: str, names: tuple[str, ...]) -> KeptClass:
         """Adds students to a class."""
         kept = self.named(id)
-        taken = {student.name for student in kept.students}
-        added: list[Student] = []
-        for name in (name.strip() for name in names):
-            if not name or name in taken:
-                raise UserError(f"{name!r} is in the class already" if name else "a name is empty")
-            taken.add(name)
-            added.append(_student(name))
-        return self._keep(msgspec.structs.replace(kept, students=(*kept.students, *added)))
+        there = [student.name for student in kept.students]
+        for name in names:
+            if not name.strip() or name.strip() in there:
+                raise UserError(f"{name.strip()!r} is in the class already" if name.strip() else "a name is empty")
+            there.append(name.strip())
+        added = (Student(name=name) for name in there[len(kept.students) :])
+        return self.keep(replace(kept, students=(*kept.students, *added)))
 
     def let_out(self, id: str, *, out: bool) -> KeptClass:
         """Lets students see scores and the truth, or no longer."""
-        return self._keep(msgspec.structs.replace(self.named(id), scores_out=out))
+        return self.keep(replace(self.named(id), scores_out=out))
 
     def comment(self, id: str, name: str, number: int, text: str) -> KeptClass:
         """Keeps what a teacher says of a student's visit, who sees it with the score; "" takes it away."""
@@ -112,22 +91,12 @@ class Classes:
         student = next((one for one in kept.students if one.name == name), None)
         if student is None or not 1 <= number <= len(kept.set.cases):
             raise NotFound("there is no such student, or no such case, in this class")
-        comments = {**student.comments, number: text}
-        if not text:
-            del comments[number]
-        return self._keep(_with(kept, student, comments=comments))
-
-    def student(self, key: str) -> tuple[KeptClass, Student]:
-        """Returns the class and the student of a link."""
-        for kept in self.all():
-            for student in kept.students:
-                if student.key == key:
-                    return kept, student
-        raise NotFound("this link is not valid; ask your teacher for another")
+        comments = {place: said for place, said in {**student.comments, number: text}.items() if said}
+        return self._change(kept, student, comments=comments)
 
     def seen_by(self, key: str) -> dict[str, Any]:
         """Returns the class as a student sees it: each case with its state, and the points if they may be seen."""
-        kept, student = self.student(key)
+        kept, student = self.guest(key)
         seen = self.shows_scores(kept)
         cases = []
         for number in range(1, len(kept.set.cases) + 1):
@@ -144,7 +113,7 @@ class Classes:
 
     def sitting(self, key: str, number: int) -> Sitting:
         """Returns a student's visit to a case of the class, begun now where it was not before."""
-        kept, student = self.student(key)
+        kept, student = self.guest(key)
         if not 1 <= number <= len(kept.set.cases):
             raise NotFound(f"this class has the cases 1 to {len(kept.set.cases)}")
         if number in student.visits:
@@ -159,7 +128,7 @@ class Classes:
                 student=student.name,
             )
         )
-        self._keep(_with(kept, student, visits={**student.visits, number: sitting.id}))
+        self._change(kept, student, visits={**student.visits, number: sitting.id})
         return sitting
 
     def visit_of(self, id: str, name: str, number: int) -> str:
@@ -198,26 +167,15 @@ class Classes:
         scored = self._visits.stored_score(id)
         return scored, "done" if scored else "begun"
 
-    def _keep(self, kept: KeptClass) -> KeptClass:
-        self._practice.put("class", kept.id, kept)
-        return kept
+    def _change(self, kept: KeptClass, student: Student, **changes: object) -> KeptClass:
+        changed = replace(student, **changes)
+        return self.keep(replace(kept, students=tuple(changed if one is student else one for one in kept.students)))
 
 
-def _student(name: str) -> Student:
-    return Student(name=name, key=secrets.token_urlsafe(16))
-
-
-def _with(kept: KeptClass, student: Student, **changes: object) -> KeptClass:
-    changed = msgspec.structs.replace(student, **changes)
-    return msgspec.structs.replace(kept, students=tuple(changed if one is student else one for one in kept.students))
-
-
-_ASPECTS = {"symptoms": "symptoms", "examinations": "examinations", "diagnosis": "diagnosis_grade"}
-_ASPECTS |= {"rationale": "rationale", "treatment": "treatment"}
 _COLUMNS = (
-    *("student", "case", "case_id", "state", "points", "verdict", "diagnosis", *_ASPECTS.values(), "coverage", "turns"),
-    *("needed_missed", "not_indicated", "cost", "danger_missed", "hint_points", "taken_back", "minutes", "comment"),
-)
+    "student case case_id state points verdict diagnosis symptoms examinations diagnosis_grade rationale treatment "
+    "coverage turns needed_missed not_indicated cost danger_missed hint_points taken_back minutes comment"
+).split()
 
 
 def _figures(scored: Scored) -> dict[str, object]:
@@ -227,7 +185,7 @@ def _figures(scored: Scored) -> dict[str, object]:
         "points": own.points.total,
         "verdict": own.verdict.value,
         "diagnosis": "; ".join(one.name for one in (() if own.report is None else own.report.diagnoses)),
-        **{_ASPECTS[one.aspect.value]: one.grade for one in own.aspects},
+        **{"diagnosis_grade" if one.aspect is Aspect.DIAGNOSIS else one.aspect.value: one.grade for one in own.aspects},
         "coverage": None if coverage is None else round(coverage, 1),
         "turns": own.turns,
         "needed_missed": "; ".join(own.stewardship.needed_missed),

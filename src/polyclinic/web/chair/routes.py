@@ -22,8 +22,8 @@ from polyclinic.web.chair.shift import nursing
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
-from polyclinic.web.refused import NotFound, NotNow, RequestRefused
-from polyclinic.web.replies import download, get, post, without_folders
+from polyclinic.web.refused import NotFound, NotNow, RequestRefused, without_folders
+from polyclinic.web.replies import download, get, post
 from polyclinic.web.serving import Serving
 
 _LISTED = 50
@@ -134,7 +134,7 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
             {"id": one.id, "title": one.set.title, "made": one.made, "students": len(one.students)}
             for one in classes.all()
         ]
-        return {"classes": told, "damaged": [without_folders(one) for one in classes.damaged()]}
+        return {"classes": told, "damaged": [without_folders(one) for one in visits.practice.damaged("class")]}
 
     def told(kept: KeptClass) -> Any:
         cases = [visits.catalogue.at_the_door(at) for at in kept.set.cases]
@@ -165,13 +165,13 @@ def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
         return view(await visits.settled(classes.sitting(key, n)))
 
     def sitting_of(key: str, n: int) -> Sitting:
-        _, student = classes.student(key)
+        _, student = classes.guest(key)
         if n not in student.visits:
             raise NotFound("this visit has not begun")
         return classes.sitting(key, n)
 
     def check(key: str, **_: int) -> None:
-        kept, _student = classes.student(key)
+        kept, _student = classes.guest(key)
         if not classes.shows_scores(kept):
             raise NotNow("your teacher has not let the scores out yet")
 

@@ -7,8 +7,6 @@ order; for each view, the patient at the door is received again with them.
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
@@ -28,8 +26,8 @@ from polyclinic.players.roles.staff import MAX_QUESTIONS, Nurse
 from polyclinic.seeds import derive
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.view import shown_results
-from polyclinic.web.practice import KeptMoves, Practice, is_next
-from polyclinic.web.refused import NotFound, NotNow
+from polyclinic.web.practice import Entry, Moves, Practice
+from polyclinic.web.refused import NotNow
 from polyclinic.web.replies import get, post
 
 _CLINIC = "clinic"
@@ -51,31 +49,24 @@ class NursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     level: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
 
 
-class KeptShift(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An entry of a kept shift: first its patients, then the moves, each with its time."""
+class ShiftEntry(Entry[NursesMove], frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An entry of a shift: first its patients, then the moves."""
 
-    at: float  # seconds since 1970
     patients: tuple[CaseAt, ...] = ()
-    move: NursesMove | None = None
 
 
 class NurseShift:
     """One shift; see the module. Patients answer by rules."""
 
-    def __init__(self, kept: KeptMoves[KeptShift], catalogue: Catalogue, knowledge: Knowledge) -> None:
-        self.id, self._kept, self._knowledge = kept.id, kept, knowledge
-        self._cases = [catalogue.case(at) for at in kept.all[0].patients]
-        if not self._cases:
-            raise UserError(f"the shift {kept.id} does not begin with who comes")
-
-    @property
-    def _moves(self) -> list[NursesMove]:
-        return [one.move for one in self._kept.all if one.move is not None]
+    def __init__(self, kept: Moves[ShiftEntry], catalogue: Catalogue, knowledge: Knowledge) -> None:
+        self._kept, self._knowledge = kept, knowledge
+        self._cases = [catalogue.case(at) for at in kept.entries[0].patients]
 
     def _at(self) -> tuple[int, list[NursesMove]]:
         """Returns how many were judged, and what was asked of the patient at the door."""
-        judged = [place for place, move in enumerate(self._moves) if move.level is not None]
-        return len(judged), self._moves[judged[-1] + 1 if judged else 0 :]
+        moves: list[NursesMove] = self._kept.moves
+        judged = [place for place, move in enumerate(moves) if move.level is not None]
+        return len(judged), moves[judged[-1] + 1 if judged else 0 :]
 
     async def view(self) -> dict[str, Any]:
         """Returns the shift as far as it has come; the patients are revealed when it is over.
@@ -83,7 +74,7 @@ class NurseShift:
         `number` is that of the patient at the door, from 1; after the last patient the shift is over.
         """
         number, asked = self._at()
-        shown = {"id": self.id, "moves": len(self._moves), "number": number + 1, "of": len(self._cases)}
+        shown = {"id": self._kept.id, "moves": len(self._kept.moves), "number": number + 1, "of": len(self._cases)}
         if number == len(self._cases):
             over: dict[str, Any] = {"patient": None, "signs": [], "exchanges": [], "questions_left": 0}
             return shown | over | {"received": await self._received()}
@@ -98,7 +89,7 @@ class NurseShift:
 
     async def make(self, move: NursesMove, *, after: int) -> None:
         """Makes a move; one that is sent twice is made once."""
-        if not is_next(self._moves, move, after, "shift"):
+        if not self._kept.is_next(move, after):
             return
         number, asked = self._at()
         if number == len(self._cases):
@@ -107,7 +98,7 @@ class NurseShift:
             raise UserError("either ask a question, or give a level from 1 to 5")
         if move.level is None and len(asked) >= MAX_QUESTIONS:
             raise NotNow(f"at most {MAX_QUESTIONS} questions per patient; now give a level")
-        self._kept.keep(KeptShift(at=round(time.time(), 3), move=move))
+        self._kept.keep(move)
 
     async def _receive(self, case: Case, asked: Sequence[NursesMove]) -> Nurse:
         """Receives a patient as far as was asked, and returns what the nurse knows then."""
@@ -131,7 +122,7 @@ class NurseShift:
         return at_door.level
 
     async def _received(self) -> list[dict[str, Any]]:
-        given = [move.level for move in self._moves if move.level is not None]
+        given = [move.level for move in self._kept.moves if move.level is not None]
         rules = Minds(knowledge=self._knowledge, seed=0)
         return [
             {
@@ -164,16 +155,11 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
     """Returns the routes."""
 
     def shift(id: str) -> NurseShift:
-        kept = practice.moves("shift", id, KeptShift)
-        if kept is None:
-            raise NotFound("there is no such shift here")
-        return NurseShift(kept, catalogue, knowledge)
+        return NurseShift(practice.moves("shift", id, ShiftEntry), catalogue, knowledge)
 
     async def begin(new: NewShift) -> dict[str, Any]:
-        patients = draw_patients(new, catalogue)
-        id = secrets.token_urlsafe(16)
-        practice.put("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)])
-        return await shift(id).view()
+        kept = practice.begin("shift", ShiftEntry, patients=draw_patients(new, catalogue))
+        return await NurseShift(kept, catalogue, knowledge).view()
 
     async def moved(next_move: _NextNursesMove, id: str) -> dict[str, Any]:
         theirs = shift(id)

@@ -8,8 +8,6 @@ those that were taken back. The trace of a visit that is over is a file, as any 
 from __future__ import annotations
 
 import asyncio
-import secrets
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -33,8 +31,8 @@ from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, attend, see
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.staff import Staff
-from polyclinic.web.practice import KeptMoves, Practice, is_next
-from polyclinic.web.refused import NotFound, NotNow
+from polyclinic.web.practice import Entry, Moves, Practice
+from polyclinic.web.refused import NotNow
 
 MOST_MOVES = 400  # moves of a sitting, including those that were taken back
 MOST_VISITS = 20_000  # visits that are kept
@@ -55,12 +53,10 @@ class PlayedCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     student: str = ""
 
 
-class KeptMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An entry of a kept visit: first the case that is played, then the moves, each with its time."""
+class VisitEntry(Entry[Move], frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An entry of a visit: first the case that is played, then the moves."""
 
-    at: float  # seconds since 1970
     played: PlayedCase | None = None
-    move: Move | None = None
 
 
 class GivenHint(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +75,7 @@ class Sitting:
 
     def __init__(
         self,
-        kept: KeptMoves[KeptMove],
+        kept: Moves[VisitEntry],
         case: Callable[[CaseAt], Case],
         minds: Callable[[str], Awaitable[Minds]],
         *,
@@ -87,7 +83,7 @@ class Sitting:
     ) -> None:
         self._answers = answers or SharedAnswers()
         self.id, self._kept = kept.id, kept
-        first = kept.all[0].played if kept.all else None
+        first = kept.entries[0].played
         if first is None:
             raise UserError(f"the visit {kept.id} does not begin with what is played")
         self.played, self.case = first, case(first.case)
@@ -116,7 +112,7 @@ class Sitting:
     @property
     def moves(self) -> list[Move]:
         """All moves that were made."""
-        return [one.move for one in self._kept.all if one.move is not None]
+        return self._kept.moves
 
     @property
     def taken_back(self) -> int:
@@ -126,12 +122,12 @@ class Sitting:
     @property
     def begun(self) -> float:
         """The time of its beginning, in seconds since 1970."""
-        return self._kept.all[0].at
+        return self._kept.entries[0].at
 
     @property
     def seconds(self) -> float:
         """The time from the beginning to the last move."""
-        return self._kept.all[-1].at - self.begun
+        return self._kept.entries[-1].at - self.begun
 
     @property
     def turn(self) -> int:
@@ -153,10 +149,10 @@ class Sitting:
         """Makes a move and waits for its result; the sender knows of so many moves. One sent twice is made once."""
         async with self._one_at_a_time:
             await self.settle()
-            if not is_next(self.moves, move, after, "visit"):
+            if not self._kept.is_next(move, after):
                 return
             self._check(move)
-            self._kept.keep(KeptMove(at=round(time.time(), 3), move=move))
+            self._kept.keep(move)
             if isinstance(move, UndoMove):
                 await self.close()
                 self._restart()
@@ -260,18 +256,14 @@ class PlayedVisits:
         self.staff.check_patient(played.patient)
         if self.practice.count("visit") >= MOST_VISITS:
             raise UserError(f"this folder is full: it holds {MOST_VISITS:,} visits")
-        id = secrets.token_urlsafe(16)
-        self.practice.put("visit", id, [KeptMove(at=round(time.time(), 3), played=played)])
-        return self.sitting(id)
+        return self.sitting(self.practice.begin("visit", VisitEntry, played=played).id)
 
     def sitting(self, id: str) -> Sitting:
         """Returns a visit; one that is not in memory is read."""
         if id in self._sittings:
             self._sittings[id] = self._sittings.pop(id)
             return self._sittings[id]
-        kept = self.practice.moves("visit", id, KeptMove)
-        if kept is None:
-            raise NotFound("there is no such visit here")
+        kept = self.practice.moves("visit", id, VisitEntry)
         self._sittings[id] = Sitting(kept, self.catalogue.case, self.staff.minds, answers=self._answers[id])
         return self._sittings[id]
 
@@ -281,9 +273,9 @@ class PlayedVisits:
         Visits that cannot be read, or whose case is no longer offered, are left out.
         """
         found: list[tuple[Sitting, Scored | None]] = []
-        for id, moves in self.practice.latest("visit", list[KeptMove], _LOOKED).items():
-            with suppress(UserError):
-                sitting = Sitting(KeptMoves(self.practice, "visit", id, moves), self.catalogue.case, self.staff.minds)
+        for id, entries in self.practice.latest("visit", list[VisitEntry], _LOOKED).items():
+            with suppress(UserError, IndexError):
+                sitting = Sitting(Moves(self.practice, "visit", id, entries), self.catalogue.case, self.staff.minds)
                 if not sitting.played.student:
                     found.append((sitting, self.stored_score(id)))
             if len(found) == most:

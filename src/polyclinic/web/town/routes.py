@@ -43,7 +43,7 @@ from polyclinic.hospital.town.residents import Residents
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.web.refused import NotFound
 from polyclinic.web.replies import ALIVE, event, get, last_id, streamed
-from polyclinic.web.serving import Serving, Shelf
+from polyclinic.web.serving import Serving
 from polyclinic.web.town.map import map_of
 
 EVERY = 1_800  # simulated seconds from one point to the next
@@ -100,20 +100,15 @@ class RunCourse:
         self._seq = happening.seq + 1
 
     def _point(self, t: int) -> tuple[Any, ...]:
-        world = self._world
-        world.advance(t)
-        waiting, counted = [0, 0, 0], dict.fromkeys(Doing, 0)
+        world, waiting = self._world, [0, 0, 0]
+        there = world.census(t)
         for person in world.people.values():
-            doing = person.doing(t)
-            if doing is Doing.WAITING:
+            if person.doing(t) is Doing.WAITING:
                 waiting[2 if person.acuity is None else _PLACES[person.acuity]] += 1
-            elif doing is not Doing.WALKING or person.home not in (person.path[0], person.path[-1]):
-                counted[doing] += 1
-        served = counted[Doing.SERVED] + counted[Doing.CONSULTED]
-        walking = counted[Doing.WALKING] + counted[Doing.THERE]
         names = ("diagnosed", "diagnosed_right", "recovered", "better", "worse", "died")
         counts = [world.counts.get(name, 0) for name in names]
-        return (t, waiting, served, counted[Doing.LYING], walking, [*self._calls], [*self._waited], *counts)
+        counted = there["served"], there["lying"], there["other"]
+        return (t, waiting, *counted, [*self._calls], [*self._waited], *counts)
 
 
 _PLACES = {acuity: place for place, acuity in enumerate(Acuity)}
@@ -220,17 +215,17 @@ class ShownRun:
 
 
 class Runs:
-    """The runs of a shelf that were looked at last, which stay open."""
+    """The runs that were looked at last, which stay open."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
         self._opened = lru_cache(maxsize=_OPEN)(ShownRun)
         self._lock = Lock()
 
     def __call__(self, id: str) -> ShownRun:
         """Returns a run by its id."""
         with self._lock:
-            folder = self._shelf.folder(id)
+            folder = self._serving.run(id)
             try:
                 found = (folder / RUN).stat()
             except OSError:
@@ -314,7 +309,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 def town(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the town."""
-    runs = Runs(serving.shelf)
+    runs = Runs(serving)
     serving.on_close(runs.close)
 
     def state(asked: _Asked) -> Any:
@@ -352,7 +347,7 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
         return get(path, answer, query=_Asked, threaded=True)
 
     return [
-        get("/runs", lambda: {"runs": serving.shelf.listed()}, threaded=True),
+        get("/runs", lambda: {"runs": serving.listed()}, threaded=True),
         of_run("/about", lambda asked: _about(runs(asked.run))),
         of_run("/state", state),
         of_run("/ill", ill),
