@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,6 +34,7 @@ from polyclinic.evaluations.examiner.dialogues import (
     read_labels,
     read_requests_of,
 )
+from polyclinic.evaluations.measuring import Value, item_row
 from polyclinic.events import Role, Said
 from polyclinic.frames import Tabular
 from polyclinic.knowledge.name_table import key_of
@@ -43,7 +44,7 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.player import EXAMINE, Results
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.protocols.papers import Settings
-from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
+from polyclinic.results.folder import ItemMeasure, grouped
 from polyclinic.run.options import FILE, BatchOption, CaseOptions, Cases, Layout
 from polyclinic.run.options import Examiner as ExaminerOption
 from polyclinic.run.output import Output
@@ -221,28 +222,25 @@ def _told(findings: Iterable[Finding], normal: Sequence[str]) -> bool:
     return any(may_be_about(name, title) for name in normal for title in titles)
 
 
-def examiner_rows(result: ExaminerResult, examiner: str, *, seed: int) -> Iterator[ItemRow]:
-    """Yields the shares of each case's requests; those that failed are outside, and where all did there is no value."""
-    for case, rows in grouped(result.rows, lambda row: row.case).items():
-        put = [row for row in rows if not row.error]
-        values, weights = mean_of_parts({
-            "given": [100.0 * (name in row.given) for row in put for name in row.ordered],
-            "not_ordered": [mark for row in put for mark in [0.0] * len(row.given) + [100.0] * len(row.beyond)],
-        })  # fmt: skip
-        if put:
-            values["requests"] = float(len(put))
-        end = "" if put else rows[0].error
-        yield ItemRow(item=case, values=values, weights=weights, model=examiner, seed=seed, end=end)
-
-
 def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
     """Returns the output of the requests, with how they were put."""
     figures = {name: getattr(result, name) for name in result.__struct_fields__ if name != "rows"}
+    rows = []
+    for case, theirs in grouped(result.rows, lambda row: row.case).items():
+        put = [row for row in theirs if not row.error]
+        values: dict[str, Value] = {
+            "given": [100.0 * (name in row.given) for row in put for name in row.ordered],
+            "not_ordered": [mark for row in put for mark in [0.0] * len(row.given) + [100.0] * len(row.beyond)],
+        }
+        if put:
+            values["requests"] = float(len(put))
+        end = "" if put else theirs[0].error
+        rows.append(item_row(values, item=case, model=about["examiner"], seed=about["seed"], end=end))
     return Output(
         document={**figures, **about, "missing": "normal", "rows": result.rows},
         show=lambda screen: _show(screen, result, about),
         written="Summary: {}",
-        rows=[*examiner_rows(result, about["examiner"], seed=about["seed"])],
+        rows=rows,
         measures=MEASURES,
         asked_for=lambda call: (about["examiner"], "", call.item.rpartition("/")[0]),
     )
@@ -251,8 +249,8 @@ def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
 def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> None:
     rows = (
         ("ordered and recorded: given", part_of(result.given, result.ordered), _share(result.given, result.ordered)),
-        ("of what was given: not ordered", str(result.beyond), _share(result.beyond, result.given + result.beyond)),
-        ("ordered and recorded: would be told as normal with --missing normal", str(result.false_normal), ""),
+        ("of what was given: not ordered", result.beyond, _share(result.beyond, result.given + result.beyond)),
+        ("ordered and recorded: would be told as normal with --missing normal", result.false_normal, ""),
     )
     title = f"{counted(result.requests, 'request')} to the examiner {about['examiner']}"
     screen.print(table(plain(title), ("", "n", "% [95 % interval]"), rows))
@@ -275,8 +273,7 @@ def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> 
             "not recorded by this name": row.unknown,
         }
         if any(kinds.values()):
-            screen.print()
-            screen.print(plain(f"{row.case}: {' '.join(row.request.split())}"), soft_wrap=True)
+            screen.print("", plain(f"{row.case}: {' '.join(row.request.split())}"), sep="\n", soft_wrap=True)
         for kind, names in kinds.items():
             if names:
                 screen.print(plain(f"  {kind}: {', '.join(names)}"), style="red", soft_wrap=True)
