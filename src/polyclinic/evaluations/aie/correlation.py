@@ -43,25 +43,15 @@ Column = Sequence[float | None]
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """Every indicator against every other.
+    """Every indicator against every other."""
 
-    Attributes:
-        over: what is compared, such as "doctors".
-        indicators: the names of rows and columns; a judge's are "view.criterion".
-        matrix: Spearman's coefficients; None where there are too few things, or an indicator does not vary.
-        n: over how many things each coefficient is, or would be.
-        with_judge: each indicator's mean coefficient with the judge's, itself aside; None without any.
-        with_people: the same with the people's (Figure 5b).
-        note: which coefficients are missing and why; "" where all are there.
-    """
-
-    over: str
-    indicators: tuple[str, ...]
-    matrix: tuple[tuple[float | None, ...], ...]
-    n: tuple[tuple[int, ...], ...]
-    with_judge: dict[str, float | None]
-    note: str
-    with_people: dict[str, float | None] = {}
+    over: str  # what is compared, such as "doctors"
+    indicators: tuple[str, ...]  # the names of rows and columns; a judge's are "view.criterion"
+    matrix: tuple[tuple[float | None, ...], ...]  # Spearman's; None of too few things, or if one does not vary
+    n: tuple[tuple[int, ...], ...]  # over how many things each coefficient is, or would be
+    with_judge: dict[str, float | None]  # each indicator's mean coefficient with the judge's, itself aside
+    note: str  # which coefficients are missing and why; "" where all are there
+    with_people: dict[str, float | None] = {}  # the same with the people's (Figure 5b)
 
 
 class Correlations(msgspec.Struct, frozen=True, kw_only=True):

@@ -71,7 +71,7 @@ from polyclinic.run.options import (
     TeamOptions,
     each_once,
 )
-from polyclinic.run.output import Output, first_failure, output_of_visits
+from polyclinic.run.output import Output, output_of_visits
 from polyclinic.settings import setting
 from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
@@ -90,22 +90,16 @@ class Versus(Compared, frozen=True, kw_only=True, rename={"measure": "aspect"}):
 
 
 class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """All entrants, every two of them compared, and what the judge cannot tell apart.
-
-    Attributes:
-        judge_prompts: the hash of its prompts, or of the numbers that its rules were fitted to.
-        names_by: the model that read the diseases out of the diagnoses, "" if they are as typed.
-        names_by_rules: how often rules had to, by failure.
-    """
+    """All entrants, every two of them compared, and what the judge cannot tell apart."""
 
     judge: str
     judge_version: int
-    judge_prompts: str
+    judge_prompts: str  # the hash of its prompts, or of the numbers that its rules were fitted to
     entrants: tuple[EntrantResult, ...]
     comparisons: tuple[Versus, ...]
     ties: tuple[Ties, ...]
-    names_by: str = ""
-    names_by_rules: dict[str, int] = {}
+    names_by: str = ""  # the model that read the diseases out of the diagnoses, "" if they are as typed
+    names_by_rules: dict[str, int] = {}  # how often rules had to, by failure
 
 
 MvmePlay = Play[Case, Entrant, Visit | TeamVisit, Judgement | None]
@@ -427,7 +421,6 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, M
         },
         written="Traces, judgements and summary: {}",
         failed=sum(sum(one.failed.values()) for one in result.entrants),
-        failures=first_failure(visit for one in result.entrants for visit in one.visits),
         measures=MEASURES,
     )
 
