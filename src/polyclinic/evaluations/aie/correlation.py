@@ -129,10 +129,10 @@ def _differences(
     """Returns by two doctors and a case how much the one is above the other, by indicator."""
     found: defaultdict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for first, second in combinations(doctors, 2):
+        ours, theirs = by_case(first.summary), by_case(second.summary)
         for metric in first.summary.metrics:
-            ours, theirs = by_case(first.summary, metric), by_case(second.summary, metric)
-            for case in (case for case in ours if case in theirs):
-                found[first.name, second.name, str(case)][metric] = ours[case] - theirs[case]
+            for case in (case for case in ours if metric in ours[case] and metric in theirs.get(case, ())):
+                found[first.name, second.name, str(case)][metric] = ours[case][metric] - theirs[case][metric]
     place = {one.name: number for number, one in enumerate(doctors)}
     for indicator, some in compared.items():
         won: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)

@@ -357,5 +357,5 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
         if results and not bases:
             raise KeyError(baseline)
         pairs = [(one.name, base) for one in results if (base := bases.get(one.model)) not in (None, one.name)]
-    rights = {one.name: {each.id: 100.0 * each.right for each in one.answered if not each.failed} for one in results}
-    return compare_values(Against, {"": rights}, pairs, lambda _: of_shares(seed))
+    rights = {one.name: {each.id: {"": each.right} for each in one.answered if not each.failed} for one in results}
+    return compare_values(Against, rights, [""], pairs, lambda _: of_shares(seed))

@@ -156,15 +156,9 @@ def mvme(
                 seed=seed,
             )
             entrants.append(one)
-        grades: dict[str, dict[str, dict[str, float]]] = {
-            str(aspect): {
-                one.name: {j.case: float(given) for j in one.judgements if (given := j.grades.get(aspect)) is not None}
-                for one in entrants
-            }
-            for aspect in Aspect
-        }
         pairs = combinations((one.name for one in entrants), 2)
-        compared = compare_values(Versus, grades, pairs, lambda _: of_means(seed))
+        values = {one.name: one.values for one in entrants}
+        compared = compare_values(Versus, values, list(Aspect), pairs, lambda _: of_means(seed))
         return MvmeResult(
             judge=judge.name,
             judge_version=judge.version,
@@ -387,9 +381,8 @@ MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect
 
 def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> ItemRow:
     """Returns the grades of a case, 1 to 4; a visit that failed has none."""
-    grades = next((judged.grades for judged in entrant.judgements if judged.case == visit.case), {})
     return item_row(
-        {str(aspect): float(grade) for aspect, grade in grades.items() if grade is not None},
+        entrant.values.get(visit.case, {}),
         item=visit.case,
         model=entrant.name,
         seed=seed,

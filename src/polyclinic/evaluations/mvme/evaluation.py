@@ -100,6 +100,7 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, int]  # visits that failed otherwise, by what failed; outside every mean
     judgements: tuple[Judgement, ...]
     visits: tuple[Visit | TeamVisit, ...]
+    values: dict[str, dict[str, float]] = {}  # the grades by case and aspect, as numbers
     calls: dict[str, CallTotal] = {}  # by case, those that its report needed, also if they served other entrants
 
 
@@ -221,6 +222,10 @@ async def sum_up(
         failed=dict(Counter(f"{one.who}: {one.error}" if one else str(visit.end) for visit, one in failures)),
         judgements=judgements,
         visits=tuple(visit for _, visit, _ in played),
+        values={
+            one.case: {str(aspect): float(grade) for aspect, grade in one.grades.items() if grade is not None}
+            for one in judgements
+        },
         calls=calls,
     )
 

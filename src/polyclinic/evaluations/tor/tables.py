@@ -73,9 +73,9 @@ def _values(one: RecordPlay) -> dict[str, float]:
 def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tuple[Against, ...]:
     """Compares the F1 of a record of every two methods, the later less the earlier; Holm's correction is over all."""
     results = list(results)
-    values = {one.name: {play.id: 100.0 * play.f1 for play in one.chosen if not play.failed} for one in results}
+    values = {one.name: {play.id: {"": 100.0 * play.f1} for play in one.chosen if not play.failed} for one in results}
     pairs = [(second.name, first.name) for first, second in combinations(results, 2)]
-    return compare_values(Against, {"": values}, pairs, lambda _: of_means(seed))
+    return compare_values(Against, values, [""], pairs, lambda _: of_means(seed))
 
 
 def _estimates(result: RecordScores) -> dict[str, Estimate]:
