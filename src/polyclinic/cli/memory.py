@@ -17,7 +17,7 @@ from polyclinic.files import json_lines, make_empty_folder, read_lines, write_te
 from polyclinic.hospital.record.memories import BROUGHT, memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.language.language import Language, is_chinese
-from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord, named
+from polyclinic.memory.entries import KINDS, ClinicalTask, Entry, Experience, MedicalRecord, kind_of, named
 from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.memory import About, New, Note, merged, open_memory
 from polyclinic.memory.opening import open_what_is_remembered
@@ -49,7 +49,6 @@ from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, table
 
 _TASKS = tuple(ClinicalTask)
-_KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
 _READING = "reading"
 _NO_VECTOR: Vectors = np.zeros(0, dtype=np.float32)
 
@@ -91,12 +90,12 @@ class Contents:
                 if kind == _READING:
                     record = msgspec.convert(fields, StudyRecord)
                     passages.setdefault(record.passage, []).append(record)
-                elif isinstance(kind, str) and kind in _KINDS:
+                elif isinstance(kind, str) and kind in KINDS:
                     task = msgspec.convert(fields.pop("task", None), ClinicalTask)
-                    held.entries.append(New(task, msgspec.convert(fields, _KINDS[kind]), _NO_VECTOR))
+                    held.entries.append(New(task, msgspec.convert(fields, KINDS[kind]), _NO_VECTOR))
                 else:
                     problem = f"kind {kind!r}" if kind else "a line without 'kind' is not of 'memory show --out'"
-                    allowed = f"allowed: {', '.join([*_KINDS, _READING])}"
+                    allowed = f"allowed: {', '.join([*KINDS, _READING])}"
                     raise BadInput(f"{problem}; {allowed}", path=file, line=line_number)
             except (msgspec.MsgspecError, RecursionError) as error:
                 raise BadInput(str(error), path=file, line=line_number) from None
@@ -204,7 +203,7 @@ async def show(
 
 def _show_one(held: Contents, tasks: Sequence[ClinicalTask], limit: int, *, json: bool) -> None:
     last, counts = held.records[-limit:], held.counts()["tasks"]
-    entries = {one: [entry for kind in _KINDS.values() for entry in held.of(one, kind)[-limit:]] for one in tasks}
+    entries = {one: [entry for kind in KINDS.values() for entry in held.of(one, kind)[-limit:]] for one in tasks}
     document: dict[str, Any] = {} if held.about is None else {"about": held.about, "tasks": {}}
     for one in tasks if held.about is not None else ():
         shown = {**counts[one.value], "last": [_entry_document(one, entry) for entry in entries[one]]}
@@ -277,8 +276,7 @@ def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
 
 
 def _entry_document(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
-    kind = "record" if isinstance(entry, MedicalRecord) else "experience"
-    return {"task": task.value, "kind": kind, **msgspec.to_builtins(entry)}
+    return {"task": task.value, "kind": kind_of(entry), **msgspec.to_builtins(entry)}
 
 
 def _entry_line(task: ClinicalTask, entry: Entry) -> str:
