@@ -28,7 +28,7 @@ from polyclinic.terminal.figures import ShownFigure, money, number, with_ends
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import p_value, table_of
 
-_AS_FILE = "markdown and latex as it is shown (tables only), csv, json and parquet as plain rows"
+_AS_FILE = "markdown and latex as it is shown (tables only), csv as plain rows"
 Format = Annotated[
     TableLayout | None,
     Parameter(
@@ -99,7 +99,7 @@ def show(
     measure: Measures = None,
     columns: Columns = None,
     layout: Annotated[
-        Literal["csv", "markdown", "latex", "parquet", "json", "folder"] | None,
+        Literal["csv", "markdown", "latex", "folder"] | None,
         Parameter(
             name="--format",
             help=f"Print or write it for other tools: {_AS_FILE}; folder: results of a store as --out of a run "
