@@ -37,7 +37,6 @@ from polyclinic.language.ages import say_age
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.metrics.grades import Aspect
-from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, table
 from polyclinic.visits.visit import Visit
@@ -290,7 +289,8 @@ def _show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
 
 
 def _items(items: Iterable[str]) -> Text:
-    return ChineseText("\n".join(f"• {plain(item)}" for item in items))
+    # Chinese is broken at blanks alone, and a bullet would be in a line of its own.
+    return Text("\n".join(f"•{'' if is_chinese(item) else ' '}{plain(item)}" for item in items))
 
 
 def diagnoses_text(report: Report, *, most: int | None = None) -> Text:
