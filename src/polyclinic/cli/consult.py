@@ -33,7 +33,7 @@ from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE, run_until_error
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.consultation import MAX_TURNS
@@ -74,7 +74,7 @@ def _show_score(screen: Console, score: PlayScore, language: Language) -> None:
 
 
 def _line(screen: Console, head: str, told: str) -> None:
-    screen.print(Text.assemble((head, "bold"), plain(told)))
+    screen.print(Text.assemble((head, "bold"), told))
 
 
 async def consult(

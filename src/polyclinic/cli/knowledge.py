@@ -23,7 +23,7 @@ from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.run.options import Json, Seed, between
-from polyclinic.terminal.screen import console, plain, print_json, progress
+from polyclinic.terminal.screen import console, print_json, progress
 from polyclinic.terminal.tables import counted, table
 
 _RARE = 0.03  # shares of a text below which it has no row
@@ -46,7 +46,7 @@ class DiseasePage:
         severities = [words["severities"][severity] for severity in SEVERITIES]
         other: Language = "zh" if language == "en" else "en"
         title = f"{d.name.get(language)} ({d.name.get(other)}) · {d.id}"
-        screen.rule(Text(plain(title), style="bold"), align="left", style="dim")
+        screen.rule(Text(title, style="bold"), align="left", style="dim")
         self._print_sections(screen, self._about())
         for name, rows, columns in (
             ("symptoms", self._symptoms(), [*severities, words["usual"]]),

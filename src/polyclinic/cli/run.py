@@ -50,7 +50,7 @@ from polyclinic.run.options import Protocol
 from polyclinic.run.output import record_of, write_record
 from polyclinic.run.storing import check_database, keep_results, results_folder
 from polyclinic.settings import setting
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.usage import show_by_server
 
 _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
@@ -319,7 +319,7 @@ def _end(documents: list[dict[str, Any]], max_failures: float, first: str, *, qu
     if failed * 100 > max_failures * visits:
         raise PlayFailure(f"{failed} of {visits} visits failed{why}; run.max-failures allows {max_failures:g} %")
     if failed and not quiet:
-        note(plain(f"{failed} of {visits} visits failed{why}"))
+        note(f"{failed} of {visits} visits failed{why}")
 
 
 def _write_results(folder: Path, kept: options.KeptOptions) -> None:
