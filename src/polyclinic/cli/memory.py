@@ -244,9 +244,7 @@ async def _show_near(
             vector = await memory_embedder(about.embedder, session).query(text)
         for task in tasks:
             for library in (memory.records[task], memory.experience[task]):
-                (near,) = library.nearest(vector[None, :], k)
-                pairs = zip(near.places.tolist(), near.cosines.tolist(), strict=True)
-                found += [(task, library.entries[place], cosine) for place, cosine in pairs]
+                found += [(task, entry, cosine) for entry, cosine in library.nearest(vector, k).pairs]
     if json:
         entries = [_entry_document(task, entry) | {"cosine": round(cosine, 6)} for task, entry, cosine in found]
         print_json({"about": about, "near": entries})

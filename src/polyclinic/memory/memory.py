@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
@@ -301,16 +302,15 @@ class DoctorMemory:
             t: MemoryLibrary(about.dimensions) for t in ClinicalTask
         }
 
-    def recall(self, task: ClinicalTask, queries: Vectors, *, records: int, experience: int) -> list[CameToMind]:
-        """Returns for each query (a row each) the nearest records and experience, at most so many of each.
+    def recall(self, task: ClinicalTask, query: NDArray[np.float32], *, records: int, experience: int) -> CameToMind:
+        """Returns the records and the experience nearest to a query, at most so many of each.
 
         There is no experience before there is as much as the paper wants (§4.3.2), unless less is wanted.
         """
-        library, base = self.records[task], self.experience[task]
+        base = self.experience[task]
         wanted = experience if len(base) >= min(experience, ENOUGH) else 0
         diagnosed = self.records[ClinicalTask.DIAGNOSIS], self.experience[ClinicalTask.DIAGNOSIS]
-        found = zip(library.nearest(queries, records), base.nearest(queries, wanted), strict=True)
-        return [CameToMind(library, near, base, learnt, diagnosed) for near, learnt in found]
+        return CameToMind(self.records[task].nearest(query, records), base.nearest(query, wanted), diagnosed)
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
         """Remembers all of it, or nothing."""

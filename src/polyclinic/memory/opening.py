@@ -16,7 +16,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.language.language import Language
-from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.entries import ClinicalTask, Entry
 from polyclinic.memory.library import CaseWordsEmbedder, MemoryLibrary, asked_for, memory_embedder
 from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, New, open_memory, snapshot_of
 from polyclinic.memory.reading import ReadingLibrary, open_reading
@@ -29,36 +29,28 @@ _MINDS = 64  # So many memories, each of somebody in a version, are held ready; 
 _VERSION = 6  # Bytes of a version's name
 
 
-class LearntRecord(msgspec.Struct, frozen=True, array_like=True):
-    """A record, and in whose memory it is."""
+class Learnt(NamedTuple):
+    """A record or a principle, and in whose memory it is."""
 
     holder: str
     task: ClinicalTask
-    entry: MedicalRecord
-
-
-class LearntExperience(msgspec.Struct, frozen=True, array_like=True):
-    """A principle, and in whose memory it is."""
-
-    holder: str
-    task: ClinicalTask
-    entry: Experience
+    entry: Entry
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True):
     """What is new in the memories."""
 
     version: str  # names the memories with it; see `next_version`
-    records: tuple[LearntRecord, ...] = ()
-    experience: tuple[LearntExperience, ...] = ()
+    records: tuple[Learnt, ...] = ()
+    experience: tuple[Learnt, ...] = ()
 
     @property
-    def every(self) -> list[LearntRecord | LearntExperience]:
+    def every(self) -> list[Learnt]:
         """All of it: records, then experience."""
         return [*self.records, *self.experience]
 
 
-def next_version(before: str, records: Sequence[LearntRecord] = (), experience: Sequence[LearntExperience] = ()) -> str:
+def next_version(before: str, records: Sequence[Learnt] = (), experience: Sequence[Learnt] = ()) -> str:
     """Returns the name of what a memory of some name becomes with these: the same for the same content."""
     digest = hashlib.blake2b(before.encode(), digest_size=_VERSION)
     digest.update(msgspec.msgpack.encode((records, experience)))
@@ -69,11 +61,10 @@ def version_of(memory: DoctorMemory | None) -> str:
     """Returns the name of what a memory holds; that of nothing where there is none."""
     if memory is None:
         return next_version("")
-    tasks = list(ClinicalTask)
     return next_version(
         msgspec.json.encode(memory.about).decode(),
-        [LearntRecord("", task, one) for task in tasks for one in memory.records[task].entries],
-        [LearntExperience("", task, one) for task in tasks for one in memory.experience[task].entries],
+        [Learnt("", task, one) for task in ClinicalTask for one in memory.records[task].entries],
+        [Learnt("", task, one) for task in ClinicalTask for one in memory.experience[task].entries],
     )
 
 
@@ -131,7 +122,7 @@ class PublishedMemories:
             return brought or DoctorMemory(self.about)
         own, memory = self._own[holder], DoctorMemory(self.about)
         for task in ClinicalTask:
-            before = ([], []) if brought is None else ([brought.records[task]], [brought.experience[task]])
+            before = (None, None) if brought is None else (brought.records[task], brought.experience[task])
             memory.records[task] = own.records[task].as_it_was(sizes.records[task], after=before[0])
             memory.experience[task] = own.experience[task].as_it_was(sizes.experience[task], after=before[1])
         return memory

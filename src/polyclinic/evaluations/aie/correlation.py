@@ -15,18 +15,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Protocol
 
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.evaluations.aie.evaluation import DoctorResult
 from polyclinic.judging.pairs import CRITERIA, Judgements
 from polyclinic.judging.people import comparisons
 from polyclinic.judging.verdicts import PersonsVerdict
-from polyclinic.metrics.conversation import MCQE, METRICS, ConversationSummary, by_case
+from polyclinic.metrics.conversation import MCQE, METRICS, by_case
 from polyclinic.statistics.agreement import spearman
 from polyclinic.statistics.pairwise import Comparison, win_rates
-from polyclinic.statistics.uncertainty import Estimate
 
 JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""
@@ -77,19 +76,8 @@ class Correlations(msgspec.Struct, frozen=True, kw_only=True):
     study: Matrix | None = None
 
 
-class Measured(Protocol):
-    """A doctor with its metrics and its share of right choices."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def summary(self) -> ConversationSummary: ...  # noqa: D102
-    @property
-    def mcqe(self) -> Estimate: ...  # noqa: D102
-
-
 def correlate(
-    doctors: Sequence[Measured],
+    doctors: Sequence[DoctorResult],
     judgements: Judgements | None = None,
     *,
     groups: Mapping[str, str] | None = None,
@@ -146,7 +134,7 @@ def correlate(
 
 
 def _differences(
-    doctors: Sequence[Measured], compared: Mapping[str, Sequence[Comparison]]
+    doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]
 ) -> dict[tuple[str, str, str], dict[str, float]]:
     """Returns by two doctors and a case how much the one is above the other, by indicator."""
     found: defaultdict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)

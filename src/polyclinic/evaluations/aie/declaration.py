@@ -40,9 +40,7 @@ from polyclinic.evaluations.aie.evaluation import (
     ScoredVisit,
     cut_dialogue,
     doctor_result,
-    score_choice,
-    score_dialogue,
-    see_patient,
+    score_visit,
 )
 from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
 from polyclinic.evaluations.aie.tracking import with_states
@@ -79,7 +77,7 @@ from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import Column, counted, mean_and_error, show_problems, table, table_of
-from polyclinic.visits.visit import OURS, Staging, Visit
+from polyclinic.visits.visit import OURS, Staging, Visit, see
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -127,15 +125,17 @@ def aie(
 
     async def play(asked: AskedCase, minds: Minds) -> Visit:
         case, one_step = asked
-        visit = await see_patient(case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
+        visit = await see(case, minds, max_turns=turns(case), in_one_step=one_step, put_question=True, staging=staging)
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
-        case, one_step = asked
-        if one_step:
-            return ScoredVisit(score_choice(visit))
-        cut = await cut_dialogue(case, visit, minds, staging=staging, max_turns=turns(case), choices=truncated)
-        return ScoredVisit(await score_dialogue(case, visit, metrics), cut)
+        scored = await score_visit(asked, visit, metrics)
+        if asked.one_step:
+            return ScoredVisit(scored)
+        most = turns(asked.case)
+        return ScoredVisit(
+            scored, await cut_dialogue(asked.case, visit, minds, staging=staging, max_turns=most, choices=truncated)
+        )
 
     async def summarise(plays: Mapping[str, Sequence[AiePlay]]) -> AieResult:
         doctors = tuple(

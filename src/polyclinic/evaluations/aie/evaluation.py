@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import EndpointError, PlayFailure
-from polyclinic.events import End, Event, Examined, Said, State
+from polyclinic.events import End, Examined, Said, State
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language
 from polyclinic.metrics.conversation import (
@@ -35,13 +35,10 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.player import choose_from
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
-from polyclinic.visits.visit import OURS, Staging, Visit, see
+from polyclinic.visits.visit import Staging, Visit
 
 LIMITS: dict[Language, int] = {"zh": 10, "en": 15}
 """Turns of a dialogue, including the opening, as published: HospitalCases are Chinese, MedicalExam is English."""
-
-TURNS: dict[Language, int] = {language: limit - 1 for language, limit in LIMITS.items()}
-"""The doctor's turns after the opening."""
 
 G = TypeVar("G")
 
@@ -108,39 +105,19 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     chosen: dict[str, bool] = {}
 
 
-async def see_patient(
-    case: Case,
-    minds: Minds,
-    *,
-    one_step: bool = False,
-    max_turns: int | None = None,
-    staging: Staging = OURS,
-    watch: Callable[[Event], None] | None = None,
-) -> Visit:
-    """Lets a doctor see the patient of a case, or read its record in one step, and then puts the case's question."""
-    turns = TURNS[case.presentation.language] if max_turns is None else max_turns
-    return await see(
-        case, minds, max_turns=turns, in_one_step=one_step, put_question=True, staging=staging, watch=watch
-    )
-
-
-async def score_dialogue(case: Case, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:
-    """Scores a visit with a dialogue by the metrics, or says why there is no score."""
-    problem = unusable_answer(visit.trace)
+async def score_visit(asked: AskedCase, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:
+    """Scores a dialogue by the metrics, or a choice in one step as MCQE; or says why there is no score."""
+    case, problem = asked.case, unusable_answer(visit.trace)
+    if asked.one_step:
+        if visit.end is End.FAILED and problem is None:
+            return LeftOut(case.id, "the visit failed", failed=True)
+        return Score(id=case.id, values={MCQE: 100.0 * (visit.answer in visit.truth.answers)}, counts={}, lengths=())
     if problem is not None:
         return unusable(case.id, problem, metrics.names)
     try:
         return await measure(from_trace(visit.trace, case, chosen=visit.answer), metrics)
     except Unscorable as unscorable:
         return LeftOut(case.id, str(unscorable), failed=visit.end is End.FAILED)
-
-
-def score_choice(visit: Visit) -> Score | LeftOut:
-    """Scores what was chosen in one step: MCQE, 0 where the doctor's answer could not be used."""
-    if visit.end is End.FAILED and unusable_answer(visit.trace) is None:
-        return LeftOut(visit.case, "the visit failed", failed=True)
-    right = visit.answer in visit.truth.answers
-    return Score(id=visit.case, values={MCQE: 100.0 * right}, counts={}, lengths=())
 
 
 async def cut_dialogue(

@@ -29,7 +29,6 @@ from polyclinic.evaluations.mvme.evaluation import (
     Consultations,
     Entrant,
     EntrantResult,
-    Graded,
     TablePart,
     grade,
     linked_by,
@@ -150,14 +149,9 @@ def mvme(
             entrant = theirs[0].player if theirs else Entrant(name, ())
             one = await sum_up(
                 entrant,
-                [Graded(play.item, play.played, play.scored) for play in theirs],
+                [(play.item, play.played, play.scored) for play in theirs],
                 grades=partial(summarise_grades, missing_grade=missing_grade, seed=seed),
-                codes=lambda graded: linked_by(
-                    linkers,
-                    ((case, visit) for case, visit, _ in graded),
-                    names=None if read is None else read.names,
-                    seed=seed,
-                ),
+                codes=partial(linked_by, linkers, names=None if read is None else read.names, seed=seed),
                 reasons=partial(
                     find_reasons,
                     judge=reason_judge,
