@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,6 @@ from cyclopts import Group, Parameter
 from polyclinic import __version__, stopping
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
-from polyclinic.cli.results_of_run import tell_where, write_run_results
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run, show_so_far
 from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, StoppedByHand, UserError
@@ -28,10 +27,10 @@ from polyclinic.hospital.learning import read_whole
 from polyclinic.hospital.plan.events import Incident, read_events
 from polyclinic.hospital.plan.file import PRESETS, read_hospital
 from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
-from polyclinic.hospital.record.comparison import configuration_differences
+from polyclinic.hospital.record.comparison import MEASURES, configuration_differences, run_rows
 from polyclinic.hospital.record.happenings import DAY
-from polyclinic.hospital.record.memories import bring, open_brought
-from polyclinic.hospital.record.recorded import RecordedRun, answers_file, has_begun
+from polyclinic.hospital.record.memories import bring, memories_of, open_brought
+from polyclinic.hospital.record.recorded import RUN, RecordedRun, answers_file, has_begun
 from polyclinic.hospital.record.report import figures
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
@@ -40,18 +39,24 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.opening import version_of
-from polyclinic.models.journal import servers_of
+from polyclinic.models.journal import calls_of, servers_of
+from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
+from polyclinic.models.model_file import NOTHING_SAID, read_model_file
+from polyclinic.models.settings import Address
 from polyclinic.parallel.pool import check_site
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.protocols.papers import AgentHospitalSettings
+from polyclinic.results.folder import CALLS, AskedModel, CallSum
+from polyclinic.results.provenance import asked_models, call_sums, versions
 from polyclinic.run import options
 from polyclinic.run.invocation import ASIDE, alters_answers
 from polyclinic.run.options import Protocol
-from polyclinic.run.storing import check_database, results_folder
+from polyclinic.run.output import record_of, write_record
+from polyclinic.run.storing import check_database, keep_results, results_folder
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_by_server
 
@@ -283,7 +288,7 @@ def run(
         documents = [document for document, _ in held]
         _show(documents, replicas, kept_in=out, json=json, kept=kept)
         if out is not None and kept.database is None and not json:
-            tell_where(out, documents[0]["seed"] if replicas.several else None)
+            _tell_where(out, documents[0]["seed"] if replicas.several else None)
         _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
@@ -296,7 +301,7 @@ def _show(
     kept: options.KeptOptions,
 ) -> None:
     if kept_in is not None:
-        write_run_results(kept_in, kept)
+        _write_results(kept_in, kept)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
         trust = trust_in(minds["patient"], [minds["doctor"]])
@@ -380,7 +385,84 @@ def _end(documents: list[dict[str, Any]], max_failures: float, first: str, *, qu
     if failed * 100 > max_failures * visits:
         raise PlayFailure(f"{failed} of {visits} visits failed{why}; run.max-failures allows {max_failures:g} %")
     if failed and not quiet:
-        note(plain(f"{failed} of {visits} visits failed{why}"))
+        note(f"{failed} of {visits} visits failed{why}")
+
+
+def _write_results(folder: Path, kept: options.KeptOptions) -> None:
+    """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too."""
+    below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
+    in_order = sorted(below, key=lambda one: (len(one.name), one.name))
+    for run in [folder] if (folder / RUN).is_file() else in_order:
+        with RecordedRun(run) as recorded:
+            _write(run, recorded, kept)
+        keep_results(kept.database, run, may_lack=[RUN])
+
+
+def _tell_where(folder: Path, seed: int | None) -> None:
+    """Says where runs are kept and how to read them; `seed` is the first of several."""
+    run = folder if seed is None else folder / f"seed-{seed}"
+    kept = f"Kept in {folder}." if seed is None else f"Kept in {folder}, each run in a folder of its own."
+    memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
+    note(f"{kept} Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
+    if seed is not None:
+        note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
+
+
+def _write(folder: Path, run: RecordedRun, kept: options.KeptOptions) -> None:
+    this, begun, summary = kept.invocation, run.configuration, run.summary or {}
+    setup = begun.get("setup", {})
+    seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
+    ledger = _ledger(folder, _calls_of_run(folder, begun, kept.database))
+    record = record_of(
+        this,
+        msgspec.to_builtins(begun),
+        kind="run",
+        versions=versions() | {"polyclinic": run.package},
+        seed=seed,
+        models=_models(setup),
+        measures=MEASURES,
+        calls=call_sums(ledger)
+        or [CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))],
+    )
+    rows = run_rows(run, seed=seed, doctor=doctor, warm_up=begun.get("warm_up", 0))
+    write_record(folder, record, rows)
+
+
+def _calls_of_run(folder: Path, begun: Mapping[str, Any], store: str | None) -> Iterable[KeptCall]:
+    """Returns every call whose answer a run keeps, in its folder or in a store."""
+    if store is not None:
+        return calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as)
+    answers = answers_file(folder)
+    return calls_of(answers) if answers.is_file() else ()
+
+
+def _ledger(folder: Path, calls: Iterable[KeptCall]) -> Ledger:
+    """Returns the sums of the calls of a run; writes the calls to its folder."""
+    kept = KeptCalls()
+    ledger = Ledger(calls=kept)
+    for call in calls:
+        ledger.add(call)
+    if kept.n:
+        kept.write(folder / CALLS)
+    return ledger
+
+
+def _model_of(mind: str) -> str | None:
+    try:
+        return model_of(mind)
+    except UserError:  # its file is gone since the run
+        return None
+
+
+def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
+    """Returns who played which role with a model, and how it was asked."""
+    file = setup.get("model_file")
+    said = read_model_file(Path(file)) if file and Path(file).is_file() else NOTHING_SAID
+    roles = ("doctor", "patient", "nurse", "examiner", "pharmacist")
+    named = Ledger()
+    named.asked_of |= {(role, name) for role in roles if (name := _model_of(setup.get(role, ""))) is not None}
+    how = {key: setup.get(key) for key in ("temperature", "concurrency", "timeout")}
+    return asked_models(named, said, base_urls=Address(base_url=setup.get("base_url")).base_urls, **how)
 
 
 class PaperTown(NamedTuple):
