@@ -21,7 +21,7 @@ from polyclinic.hospital.floor.lines import Encounter
 from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind
 from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, What
+from polyclinic.hospital.record.happenings import DAY, HOUR, ORDER, Acuity, What
 from polyclinic.hospital.town.illness import Nature
 from polyclinic.knowledge.entries import Disposition
 from polyclinic.knowledge.stays import FIRST, Place
@@ -207,9 +207,7 @@ class _Stay:
         if self._beds.kind_of(self._bed) is kind:
             return
         acuity = self._patient.acuity or Acuity.ROUTINE
-        ticket = self._beds.ask(
-            kind, department=self._patient.department, acuity=list(Acuity).index(acuity), now=self._clock.now
-        )
+        ticket = self._beds.ask(kind, department=self._patient.department, acuity=ORDER[acuity], now=self._clock.now)
         self._ticket = ticket
         if ticket.area:
             yield from self._move()

@@ -73,6 +73,10 @@ class Acuity(StrEnum):
     ROUTINE = "routine"
 
 
+ORDER: dict[Acuity | None, int] = {acuity: rank for rank, acuity in enumerate([*Acuity, None])}
+"""The ranks of acuities, the most urgent first; None, before triage, is the last."""
+
+
 class FollowUpOutcome(StrEnum):
     """How a patient is at the follow-up."""
 
