@@ -146,7 +146,7 @@ def test_another_history_is_refused_by_name(live, lived_run, tmp_path):
     before = rows(folder)
     with (
         Store.open(folder) as store,
-        pytest.raises(CannotResume, match=r"happening \d+ \(day 1, \d\d:\d\d\) is another"),
+        pytest.raises(CannotResume, match=r"happening \d+ \(day 1 \d\d:\d\d\) is another"),
     ):
         live(store, seed=12)
     with Store.open(folder) as store, pytest.raises(CannotResume, match="code or configuration changed"):

@@ -61,6 +61,13 @@ DAY = 24 * 60 * 60
 HOUR = 60 * 60
 """Seconds an hour."""
 
+
+def clock(t: int) -> str:
+    """Returns a time as it is told, such as `day 3 09:12`; days are counted from 1."""
+    day, second = divmod(t, DAY)
+    return f"day {day + 1} {second // HOUR:02}:{second // 60 % 60:02}"
+
+
 TURNED_AWAY = ("closed", "not admitted")
 """Why somebody `LeftUnseen` that comes once more for the same visit."""
 

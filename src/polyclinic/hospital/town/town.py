@@ -114,7 +114,7 @@ class Town:
         self._events = events
         self._epidemics = [(e, tuple(knowledge.select(e.diseases).diseases)) for e in illness.epidemics]
         many = [int(event.many) for event in events if event.kind is IncidentKind.MASS_ARRIVAL]
-        self._strangers = residents.with_more(sum(many)) if many else residents
+        self._strangers = residents.having(sum(many)) if many else residents
         self._walk = 0
         if many:
             home, *_ = [*hospital.of_kind(AreaKind.HOME), *hospital.of_kind(AreaKind.ENTRANCE)]
