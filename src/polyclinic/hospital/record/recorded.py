@@ -15,7 +15,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -142,14 +142,22 @@ def lock(folder: Path) -> sqlite3.Connection:
 
     SQLite's own lock, on a file beside the run, holds on every system, and keeps no reader from the run.
     """
-    # A process that only asks whether the run goes on lets go at once.
     latest = time.monotonic() + _LOOKS
-    held = _locked(folder)
-    while held is None and not is_locked(folder) and time.monotonic() < latest:
+    while True:
         held = _locked(folder)
-    if held is None:
-        raise BadInput("another process is at this run; wait for it, or name another folder", path=folder)
-    return held
+        if held is not None:
+            if is_locked(folder):
+                return held
+            held.close()  # its last holder has just removed the file
+        elif is_locked(folder) or time.monotonic() > latest:  # a process that only asks lets go at once
+            raise BadInput("another process is at this run; wait for it, or name another folder", path=folder)
+
+
+def unlock(folder: Path, held: sqlite3.Connection) -> None:
+    """Gives the run back, and removes the lock's file."""
+    with suppress(OSError):
+        (folder / LOCK).unlink(missing_ok=True)
+    held.close()
 
 
 def _locked(folder: Path) -> sqlite3.Connection | None:
@@ -226,6 +234,13 @@ class RecordedRun:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+        # A reader leaves an empty log behind, as it may not write; whoever may takes it away, if no one else reads.
+        path = self.folder / RUN
+        ahead = path.with_name(f"{path.name}-wal")
+        with suppress(OSError, sqlite3.Error):
+            if not ahead.stat().st_size:
+                with closing(sqlite3.connect(path, timeout=0)) as connection:
+                    is_empty(connection)
 
     @property
     def configuration(self) -> dict[str, Any]:
