@@ -10,7 +10,6 @@ import msgspec
 
 from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.answers import Completion
-from polyclinic.models.dry_run import DryRunOver, StandIn
 from polyclinic.models.journal import Answers, Journal, Journalling
 from polyclinic.models.ledger import Budget, Counting, Ledger
 from polyclinic.models.limits import WHOLE, Limit, Paces, Share
@@ -188,6 +187,7 @@ async def estimating(
     names: Sequence[str], settings: ModelSettings, *, ledger: Ledger | None, seed: int
 ) -> AsyncIterator[Session]:
     """Opens stand-ins for models; see `open_models`."""
+    from polyclinic.models.dry_run import DryRunOver, StandIn  # noqa: PLC0415 - only of a dry run
 
     def stand_in(name: str, role: str) -> Model:
         if provider_named(name) in ("", "own"):

@@ -23,7 +23,6 @@ from polyclinic.models.journal import Answers
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE
 from polyclinic.models.session import Session, journal_of, open_models
-from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Cast, OpenMinds, open_minds
 from polyclinic.run.case_files import read_case_file
@@ -36,6 +35,7 @@ from polyclinic.terminal.tables import counted
 
 if TYPE_CHECKING:
     from polyclinic.parallel.pool import WorkerPool
+    from polyclinic.parallel.worker import WorkerSide
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
