@@ -79,10 +79,7 @@ _STOP = _Stop()
 
 
 def listen() -> None:
-    """Says that a command is all that this process does, and listens for signals from now on, to the end.
-
-    A signal that whoever started the process has it ignore, as `nohup` does, stays ignored.
-    """
+    """Listens for signals from now on, as the command is all that this process does; ignored ones stay ignored."""
     if _STOP.alone:
         return
     _STOP.alone = True
@@ -97,10 +94,7 @@ def listen() -> None:
 
 
 class Stoppable:
-    """While it lasts, signals are listened to, also where the command is not all that this process does.
-
-    Left, the command has ended: no signal raises anything from then on.
-    """
+    """While it lasts, signals are listened to; once left, no signal raises anything."""
 
     def __enter__(self) -> None:
         self._before: dict[int, Any] = {}
@@ -190,11 +184,7 @@ class EndedBy:
 
 
 class Unheard:
-    """What is started meanwhile is not reached by a Ctrl-C at the terminal, from its first moment on.
-
-    A terminal tells all that it has started; who started the process ends it when its time has come. It listens to
-    SIGTERM.
-    """
+    """A process started meanwhile is not reached by Ctrl-C at the terminal; its owner ends it by SIGTERM."""
 
     def __enter__(self) -> None:
         if hasattr(signal, "pthread_sigmask"):
@@ -210,12 +200,7 @@ class Unheard:
 
 
 class _Cancellation:
-    """Cancels a coroutine where it waits, however early it is told to.
-
-    Attributes:
-        told: whether it was.
-        taken: whether its loop has come to know.
-    """
+    """Cancels a coroutine where it waits, however early; `taken` once its loop knows."""
 
     def __init__(self) -> None:
         self.told = self.taken = False

@@ -11,11 +11,7 @@ from typing import NamedTuple
 
 
 class AnswerWanted(NamedTuple):
-    """When the answer to what is asked next is wanted, and by how much later that to each further question is.
-
-    Only which number is smaller counts. With steps, no long chain of questions begins only when all others are over:
-    the last of them would then have the limit to itself, and its answers would be waited for one by one.
-    """
+    """When the next answer is wanted; each further question later by a step, so that no chain comes last."""
 
     at: int = 0
     step: int = 0

@@ -175,10 +175,7 @@ class Local(Provider):
             raise BadInput(f"cannot be loaded as a model ({problem})", path=self._path) from None
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
-        """Asks the model in a thread of its own; see `Provider.complete`. `reasoning` is not taken.
-
-        A question that is longer than the context, or holds a picture, is `Rejected`.
-        """
+        """Asks the model in a thread of its own; a question beyond the context, or with a picture, is `Rejected`."""
         body: dict[str, Any] = {"seed": self._seed, "max_tokens": LONGEST, **sent(options)}
         body.pop("reasoning_effort", None)
         body["messages"] = [{"role": role, "content": wire.content(part)} for role, part in said]

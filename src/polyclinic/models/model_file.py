@@ -44,13 +44,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a model, or whoever plays a role, is asked; None says nothing.
-
-    Attributes:
-        base_url: the endpoint's address, up to /v1; several are servers that have the same model.
-        timeout: seconds that one call may take, a week at most.
-        requests_per_minute: to the endpoint at most, over all of its servers and all processes that ask it.
-    """
+    """How a model, or the player of a role, is asked; None leaves it open."""
 
     base_url: str | Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
     api_key_env: str | None = None  # the environment variable that holds the key; the key itself never stands here

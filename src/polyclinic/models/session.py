@@ -41,10 +41,7 @@ class Session(NamedTuple):
         return max((int(getattr(model, "at_once", AT_ONCE)) for model in self.models.values()), default=AT_ONCE)
 
     def model(self, name: str, asker: Asker, *, repeating: bool = False) -> Pipeline:
-        """Returns a model for an asker, with the hooks of the run; `repeating`, an answer that broke is asked for anew.
-
-        An asker without an item is counted under its episode.
-        """
+        """Returns a model for an asker with the hooks of the run; `repeating` asks again after a broken answer."""
         hooks = [OneConversation(), *([Repeating()] if repeating else [])]
         said = asker if asker.item else msgspec.structs.replace(asker, item=asker.episode)
         return self.models.asked_by(said, name, *hooks, journal=self.journal, ledgers=(self.ledger,))

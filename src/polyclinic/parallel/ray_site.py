@@ -123,12 +123,7 @@ class RayWorkers:
         return RayProcess(self, self._idle.pop() if self._idle else await self._actor())
 
     async def ask(self, method: Any, *given: object) -> Any:
-        """Returns what an actor answers.
-
-        Raises:
-            WorkerLost: it is gone, or its node.
-            ClusterLost: the head is gone.
-        """
+        """Returns what an actor answers; raises `WorkerLost`, or `ClusterLost` if the head is gone."""
         reference = await self.call(method.remote, *given)
         coming = asyncio.wrap_future(reference.future())
         coming.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody may wait for it any more
@@ -230,10 +225,7 @@ class RayProcess:
 
 
 def show_token() -> None:
-    """Has Ray's client show the token where there is one: 'ray start' asks for it then, and the client does not know.
-
-    Ray reads this as it is imported. A cluster without tokens lets in who shows one.
-    """
+    """Has Ray's client show the token that 'ray start' may ask for; Ray reads this as it is imported."""
     there = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
     if os.environ.get("RAY_AUTH_TOKEN") or there.is_file():
         os.environ.setdefault("RAY_AUTH_MODE", "token")
@@ -307,10 +299,7 @@ def _unnamed(ray: Any) -> Iterator[None]:
 
 
 async def _apart(call: Callable[[], object], left: threading.Event) -> None:
-    """Waits for a call in a thread of its own, which nobody waits for where it takes too long.
-
-    The thread stays until the cluster is left: Linux ends the processes that a thread has begun with it.
-    """
+    """Makes a call in a thread, which stays until the cluster is left: Linux ends the processes of a thread with it."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 

@@ -130,10 +130,7 @@ class Run:
         batches: bool = False,
         desk: Desk | None = None,
     ) -> AsyncIterator[OpenMinds]:
-        """Opens the players of visits and further models that judge.
-
-        The language of a memory must be among the `languages` of the visits, if they are given.
-        """
+        """Opens the players of visits and further models that judge; a memory must be in one of the `languages`."""
         cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
         known = read_knowledge()
         with resumable(self.config, self.what):

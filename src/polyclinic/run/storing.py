@@ -150,13 +150,7 @@ def results_folder(kept: KeptOptions) -> Iterator[Path | None]:
 
 
 def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] = ()) -> None:
-    """Keeps a folder of results in a database, and says under which number; nothing where none is named.
-
-    Args:
-        database: its address.
-        folder: the results.
-        may_lack: files that are left out if they are too large for a database.
-    """
+    """Keeps a folder of results in a database, if one is named; files that `may_lack` may be too large."""
     if database is None:
         return
     from polyclinic.results.folder import read_record  # noqa: PLC0415 - only for a database
@@ -179,12 +173,7 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
 
 @contextmanager
 def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
-    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one that points to it.
-
-    Args:
-        place: where the memory is.
-        pointers: the files that point to it; see `polyclinic.storage.memory`.
-    """
+    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one with pointers to it."""
     if not is_store(str(place)):
         yield Path(place)
         return
