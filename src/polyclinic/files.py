@@ -44,7 +44,10 @@ def check_file(path: Path) -> None:
     """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory."""
     try:
         if not path.exists():
-            raise BadInput(f"no such file{_meant_file(path)}", path=path)
+            near = ""
+            with suppress(OSError):
+                near = meant(path.name, [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)])
+            raise BadInput(f"no such file{near}", path=path)
         check_kind(path)
         size = path.stat().st_size
     except OSError as error:
@@ -53,14 +56,6 @@ def check_file(path: Path) -> None:
         raise BadInput("the file is empty; at least one line is needed", path=path)
     if size > MAX_FILE_BYTES:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
-
-
-def _meant_file(path: Path) -> str:
-    """Returns which of the files beside it may be meant."""
-    try:
-        return meant(path.name, [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)])
-    except OSError:
-        return ""
 
 
 def no_folder(path: Path) -> str:
@@ -226,8 +221,6 @@ def _check_place(path: Path) -> None:
 
 
 class _Left(msgspec.Struct):
-    """What the record of a run says about the other files in its folder."""
-
     files: list[str] = []
 
 

@@ -173,8 +173,12 @@ async def open_models(
             await journals.enter_async_context(journal)
             spending = journal.spending
         for name, provider in providers.items():
-            if batches and journal is not None:
-                provider = _batched(provider, journal, settings, report)  # noqa: PLW2901
+            if batches and journal is not None and provider_named(name) == "direct":
+                from polyclinic.models.batch import Batched  # noqa: PLC0415 - with what reaches an endpoint
+
+                price = settings.said.asking(name).batch_price
+                given = None if price is None else Price(*price)
+                provider = Batched(provider, journal, price=given, report=report)  # type: ignore[arg-type]  # noqa: PLW2901
             models[name] = await stack.enter_async_context(provider)
         yield Session(models, journal, settings.budget(share, spending=spending) if ledger is None else ledger)
 
@@ -225,17 +229,6 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
     providers = {provider_named(name) for name in names}
     if options.base_url is not None and len(providers) == 1 and (where := elsewhere.get(*providers)):
         raise UserError(f"--base-url is the address of direct/ models, and {names[0]} is none; {where}")
-
-
-def _batched(provider: Provider, journal: Journal, settings: ModelSettings, report: Callable[[str], None]) -> Provider:
-    # With these comes what reaches an endpoint.
-    from polyclinic.models.batch import Batched  # noqa: PLC0415
-    from polyclinic.models.direct import Direct  # noqa: PLC0415
-
-    if not isinstance(provider, Direct):
-        return provider
-    price = settings.said.asking(provider.name).batch_price
-    return Batched(provider, journal, price=None if price is None else Price(*price), report=report)
 
 
 def open_provider(
