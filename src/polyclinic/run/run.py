@@ -27,7 +27,7 @@ from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Cast, OpenMinds, open_minds
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import CaseOptions, KeptOptions, RunOptions
-from polyclinic.run.storing import answers_of, check_place
+from polyclinic.run.storing import answers_of
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import AT_ONCE, ended_by_hand, run_numbered
 from polyclinic.terminal.screen import note, progress
@@ -64,18 +64,10 @@ class Run:
         self.share = WHOLE if worker is None else worker.share
         self.case_shares: list[CaseShare] = []
 
-    def asking(self, config: RunOptions) -> None:
-        """Changes the configuration, as a protocol does that sets temperatures."""
-        self.config = config
-
     def cases(self, options: CaseOptions, *, needs: Callable[[Case], str] | None = None) -> list[Case]:
         """Reads the usable cases of a file; `needs` returns what a case lacks, "" if it lacks nothing."""
         how: Any = {"layout": options.layout, "strict": options.strict, "needs": needs, "shares": self.case_shares}
         return read_case_file(options.cases, **how)
-
-    def check_place(self) -> None:
-        """Checks that the run can be kept where its configuration says; see `polyclinic.run.storing.check_place`."""
-        check_place(self.config)
 
     @contextmanager
     def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
