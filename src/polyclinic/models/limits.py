@@ -235,20 +235,6 @@ class Pace:
         return max(waits)
 
 
-class Paces:
-    """The paces of several models, each of which may be opened more than once; divided among so many processes."""
-
-    def __init__(self, among: int = 1) -> None:
-        self._among = among
-        self._of: dict[tuple[str, ...], Pace] = {}
-
-    def of(self, model: str, addresses: Sequence[str], *, requests: float | None, tokens: float | None) -> Pace | None:
-        """Returns that of a model at its addresses, the same each time; None where it may take any number."""
-        if requests is None and tokens is None:
-            return None
-        return self._of.setdefault((model, *addresses), Pace(requests=requests, tokens=tokens, of=self._among))
-
-
 class _Bucket:
     """What may be taken at once, filled again at an even rate.
 
