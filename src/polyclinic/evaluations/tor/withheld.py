@@ -46,7 +46,7 @@ def shown_by(
     """Returns for each kind of data the cost of withholding it, if both methods are among the results by label."""
     by_settings = {(one.name, str(one.settings)): one.label for one in chosen if one.label in results}
     f1: dict[str, list[Estimate]] = {}
-    values: dict[str, dict[str, dict[str, float]]] = {}
+    values: dict[str, dict[str, dict[str, float]]] = {"without": {}, "with": {}}
     for less in chosen:
         left = {key: value for key, value in less.settings.items() if key not in ("without", "removed")}
         kinds: Sequence[Kind] = tuple(less.settings.get("without", ()))
@@ -63,11 +63,11 @@ def shown_by(
         asked = {
             one.id for some in sides.values() for one in some.values() if keys[one.id] & (one.key | one.outcome.answers)
         }
-        values[kinds[0]] = {
-            side: {id: _f1(one, keys) for id, one in some.items() if id in asked} for side, some in sides.items()
-        }
-    in_order: dict[str, dict[str, dict[str, float]]] = {kind: values[kind] for kind in KINDS if kind in values}
-    compared = compare_values(Compared, in_order, [("without", "with")], lambda _: of_means(seed))
+        for side, some in sides.items():
+            for id in (id for id in some if id in asked):
+                values[side].setdefault(id, {})[kinds[0]] = _f1(some[id], keys)
+    in_order = [kind for kind in KINDS if kind in f1]
+    compared = compare_values(Compared, values, in_order, [("without", "with")], lambda _: of_means(seed))
     return [Shows(**msgspec.structs.asdict(one), f1=f1[one.measure][1], without=f1[one.measure][0]) for one in compared]
 
 
