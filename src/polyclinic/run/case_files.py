@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
-from polyclinic.cases.loaders import UsableCases, find_case, left_out_lines, some_of
+from polyclinic.cases.loaders import UsableCases, find_case, some_of
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.terminal.screen import note
@@ -49,7 +49,7 @@ def note_share(share: CaseShare) -> None:
     """Names what was left out of a case file on stderr."""
     if not share.left_out:
         return
-    for line in left_out_lines(share.left_out):
+    for line in some_of(list(map(str, share.left_out))):
         note(f"left out: {line}")
     left = f"{counted(len(share.left_out), 'case')} of {share.records} left out of {share.file}"
     note(f"{left}; cases.strict stops instead")

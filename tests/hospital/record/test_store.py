@@ -280,7 +280,7 @@ def test_a_damaged_row_is_named(tmp_path):
     with RecordedRun(tmp_path / "run") as recorded:
         for what, use in (
             ("happening 0 is damaged", lambda: list(recorded.happenings())),
-            ("a snapshot is damaged", lambda: recorded.seek(90)),
+            ("snapshot before 90 is damaged", lambda: recorded.seek(90)),
             ("episode r1/1 is damaged", lambda: recorded.episode("r1/1")),
         ):
             with pytest.raises(BadInput, match=what):

@@ -11,7 +11,6 @@ played in one piece: results that the doctor asked for are shown in it, even if 
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -20,7 +19,7 @@ from typing import Any, cast
 import msgspec
 
 from polyclinic.cases.truth import Severity
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.events import Event, Examined, Reported, Said
 from polyclinic.hospital.record import happenings as log
 from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances
@@ -131,9 +130,8 @@ def story(run: RecordedRun, visit: str) -> VisitStory:
     for one in stories_of(run, resident, only=visit):
         return one
     ids = [one.id for one in listed(run)]
-    near = difflib.get_close_matches(visit, ids, n=_NAMED, cutoff=0.5) or ids[:_NAMED]
-    there = f"there are {len(ids):,}, such as {', '.join(near)}" if ids else "nobody has come yet"
-    raise UserError(f"no visit {visit!r} in {run.folder}; {there}")
+    there = f"there are {len(ids):,}, such as {', '.join(ids[:_NAMED])}" if ids else "nobody has come yet"
+    raise UserError(f"no visit {visit!r} in {run.folder}{meant(visit, ids)}; {there}")
 
 
 def stories_of(run: RecordedRun, resident: str, *, only: str = "") -> list[VisitStory]:
@@ -165,11 +163,11 @@ def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
         some = ", ".join(list(who)[: 2 * _NAMED]) + (", ..." if len(who) > 2 * _NAMED else "")
         raise UserError(f"{len(who)} residents are called {resident!r}: {some}; give one's id")
     if not found:
-        people = {one.resident: one.name for one in visits}
-        near = difflib.get_close_matches(resident, people.values(), n=_NAMED, cutoff=0.6)
-        some = ", ".join(near or [f"{name} ({id})" for id, name in list(people.items())[:_NAMED]])
+        people = {one.resident: f"{one.name} ({one.resident})" for one in visits}
+        some = ", ".join(list(people.values())[:_NAMED])
         there = f"{len(people):,} residents did, such as {some}" if people else "nobody has come yet"
-        raise UserError(f"no resident {resident!r} came in {run.folder}; {there}")
+        near = meant(resident, [one.name for one in visits])
+        raise UserError(f"no resident {resident!r} came in {run.folder}{near}; {there}")
     return found
 
 
