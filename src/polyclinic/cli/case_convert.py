@@ -25,7 +25,7 @@ from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
@@ -85,7 +85,7 @@ async def convert(
                 for number, one in over.items():
                     _show_refused(cases[number], one)
                     if not isinstance(one, str):
-                        console().print(plain(f"case {cases[number].id} has a persona"), soft_wrap=True)
+                        console().print(f"case {cases[number].id} has a persona", soft_wrap=True)
 
             at_once = sys.maxsize if batch_api else AT_ONCE
             try:
@@ -112,7 +112,7 @@ async def convert(
 
 def _show_refused(case: Case, made: Persona | str) -> None:
     if isinstance(made, str):
-        text = plain(f"case {case.id} goes without a persona: {made}")
+        text = f"case {case.id} goes without a persona: {made}"
         console(sys.stderr).print(text, style="yellow", soft_wrap=True)
 
 

@@ -17,7 +17,7 @@ from polyclinic.plugins import names_file
 from polyclinic.protocols.following import SettingRow, named_protocol, protocol_text, setting_rows
 from polyclinic.protocols.papers import PAPERS, PaperProtocol
 from polyclinic.settings import section_of
-from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import table
 
 
@@ -149,4 +149,4 @@ def _points(screen: Console, title: str, points: list[tuple[str, str]]) -> None:
     if points:
         screen.print(f"\n{title}", style="bold")
     for what, why in dict.fromkeys(points):
-        screen.print(plain(f"- {what}: {why}"))
+        screen.print(f"- {what}: {why}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cli.chart import WORDS
@@ -32,8 +33,7 @@ from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE, run_until_error
-from polyclinic.terminal.chinese import ChineseText
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.consultation import MAX_TURNS
@@ -70,13 +70,11 @@ def _show_score(screen: Console, score: PlayScore, language: Language) -> None:
         parts.append(words["hints"].format(count=score.points.hints))
     told = words["points"].format(total=score.points.total)
     _line(screen, told, f"{marks.semicolon}{marks.comma.join(parts)}" if parts else "")
-    screen.print(ChineseText(words["judged"], style="dim"))
+    screen.print(words["judged"], style="dim")
 
 
 def _line(screen: Console, head: str, told: str) -> None:
-    line = ChineseText(head, style="bold")
-    line.append(plain(told), style="not bold")
-    screen.print(line)
+    screen.print(Text.assemble((head, "bold"), told))
 
 
 async def consult(

@@ -24,7 +24,7 @@ from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.figures import number
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted, table
 
 Name = Annotated[str, Parameter(metavar="NAME", help="The corpus.")]
@@ -97,17 +97,15 @@ async def add(
     if skipped:
         more = f" and {len(skipped) - _NAMED} more" if len(skipped) > _NAMED else ""
         names = ", ".join(Path(path).name for path in skipped[:_NAMED])
-        note(plain(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}"))
+        note(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}")
     document = {**now, **added._asdict(), "skipped": skipped}
     if json:
         print_json(document)
     else:
         gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
         console().print(
-            plain(
-                f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already"
-                f"{gone}; {now['passages']} in all, {now['embedded']} with vectors, {now['mib']} MiB in {place}"
-            ),
+            f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already"
+            f"{gone}; {now['passages']} in all, {now['embedded']} with vectors, {now['mib']} MiB in {place}",
             soft_wrap=True,
         )
     if stopped is not None:
@@ -129,7 +127,7 @@ def _list(library: Path | None, *, json: bool) -> None:
             known.append({**dict.fromkeys(_KNOWN), "name": name, "folder": str(shelf.folder / name)})
             problems.append(str(broken))
     for problem in problems:
-        note(plain(f"{problem}; polyclinic corpus remove takes it away"))
+        note(f"{problem}; polyclinic corpus remove takes it away")
     if json:
         print_json(known)
         return
@@ -140,11 +138,11 @@ def _list(library: Path | None, *, json: bool) -> None:
         )
         for one in known:
             size = "-" if one["mib"] is None else number(one["mib"], ".1f")
-            cells = ("-" if one[key] is None else plain(str(one[key])) for key in ("passages", "embedded", "embedder"))
-            shown.add_row(plain(one["name"]), *cells, size)
+            cells = ("-" if one[key] is None else str(one[key]) for key in ("passages", "embedded", "embedder"))
+            shown.add_row(one["name"], *cells, size)
         screen.print(shown)
     corpora = f"{len(known)} corp{'us' if len(known) == 1 else 'ora'}"
-    screen.print(plain(f"{corpora} in {shelf.folder}"), soft_wrap=True)
+    screen.print(f"{corpora} in {shelf.folder}", soft_wrap=True)
 
 
 async def search(
@@ -183,11 +181,11 @@ async def search(
         return
     screen = console()
     if not found:
-        screen.print(plain(f"nothing in {name} holds a word of that"))
+        screen.print(f"nothing in {name} holds a word of that")
     for place, passage in enumerate(found, start=1):
-        head = Text(plain(f"{place}. {passage.title or passage.id}"), style="bold")
-        screen.print(head.append(plain(f"  {passage.score:.4g}  {passage.id}"), style="not bold dim"))
-        text = " ".join(plain(passage.text).split())
+        head = Text(f"{place}. {passage.title or passage.id}", style="bold")
+        screen.print(head.append(f"  {passage.score:.4g}  {passage.id}", style="not bold dim"))
+        text = " ".join(passage.text.split())
         screen.print(Text(text if len(text) <= _SHOWN else f"{text[:_SHOWN].rstrip()} ..."))
 
 
@@ -218,7 +216,7 @@ def remove(
     if json:
         print_json({"name": name, "removed": gone, "passages": left})
     else:
-        console().print(plain(f"{name}: {counted(gone, 'passage')} removed, {left} left"), soft_wrap=True)
+        console().print(f"{name}: {counted(gone, 'passage')} removed, {left} left", soft_wrap=True)
 
 
 _KNOWN = ("name", "passages", "embedded", "embedder", "mib", "folder")

@@ -25,10 +25,10 @@ from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.run.options import FILE, BootstrapSeed, Json, Several
 from polyclinic.storage.server import is_store
 from polyclinic.terminal.figures import ShownFigure, money, number, with_ends
-from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import p_value, table_of
 
-_AS_FILE = "markdown and latex as it is shown (tables only), csv, json and parquet as plain rows"
+_AS_FILE = "markdown and latex as it is shown (tables only), csv as plain rows"
 Format = Annotated[
     TableLayout | None,
     Parameter(
@@ -99,7 +99,7 @@ def show(
     measure: Measures = None,
     columns: Columns = None,
     layout: Annotated[
-        Literal["csv", "markdown", "latex", "parquet", "json", "folder"] | None,
+        Literal["csv", "markdown", "latex", "folder"] | None,
         Parameter(
             name="--format",
             help=f"Print or write it for other tools: {_AS_FILE}; folder: results of a store as --out of a run "
@@ -155,7 +155,7 @@ def _show_table(
         screen = console()
         if len(records) == 1:
             for name, text in record_facts(records[0]).items():
-                screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
+                screen.print(Text.assemble((f"{name}: ", "bold"), text), soft_wrap=True)
             screen.print()
         show_tables(screen, tables)
 
@@ -168,7 +168,7 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
     make_empty_folder(out)
     for folder in came:
         shutil.copytree(folder, out / folder.name)
-    console().print(plain(f"{len(came)} folders: {out}"))
+    console().print(f"{len(came)} folders: {out}")
 
 
 def compare(
@@ -199,7 +199,7 @@ def compare(
         print_json(document)
     else:
         for line in about:
-            console().print(plain(line), soft_wrap=True)
+            console().print(line, soft_wrap=True)
         show_tables(console(), tables)
 
 

@@ -41,7 +41,7 @@ from polyclinic.run.run import Run, resume_hint
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure, number
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import Column, cell, counted, interval, show_problems, table, table_of
 
 Reference = Annotated[
@@ -278,7 +278,7 @@ def _show_grades(screen: Console, graded: GradesOfFile) -> None:
     judge = graded.judge
     hashed = f", prompts {judge['prompts']}" if judge["prompts"] else ""
     title = f"{graded.file}: {graded.n} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
-    screen.print(plain(title), style="bold")
+    screen.print(title, style="bold")
     columns = "aspect", "mean ± se", "(bracket)", "95 % interval", "n", "unreadable", *LETTERS, "with length"
     for doctor, summary in graded.doctors.items() or [(None, graded)]:
         rows = (
@@ -294,7 +294,7 @@ def _show_grades(screen: Console, graded: GradesOfFile) -> None:
         )
         screen.print(table(doctor, columns, rows))
         if summary.failed:
-            failures = ", ".join(f"{n} {plain(name)}" for name, n in summary.failed.items())
+            failures = ", ".join(f"{n} {name}" for name, n in summary.failed.items())
             screen.print(f"not judged, and outside every mean: {failures}", style="yellow")
     if graded.protocol == "paper":
         screen.print("protocol paper: a missing grade counts as 1", style="dim")

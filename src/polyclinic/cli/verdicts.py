@@ -40,7 +40,7 @@ from polyclinic.questions.layouts import read_exam
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
 from polyclinic.seeds import derive
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 
 FormName = Annotated[
@@ -145,7 +145,7 @@ def export(
         items, key = blinded(form, items, seed=seed)
         path = to.with_name(f"{to.stem}.key.csv")
         _write(path, key, force=force)
-        told = f"key: {plain(str(path))}, for 'verdicts import --key' and not for who judges"
+        told = f"key: {path!s}, for 'verdicts import --key' and not for who judges"
         screen.print(told, soft_wrap=True)
     for name in who or [""]:
         path = to.with_name(f"{to.stem}.{name}{to.suffix}") if name else to
@@ -153,10 +153,10 @@ def export(
         if asked.is_pair:
             derive(seed, "order", form, name).shuffle(rows)
         _write(path, rows, force=force)
-        screen.print(f"{counted(len(rows), 'item')}: {plain(str(path))}", soft_wrap=True)
+        screen.print(f"{counted(len(rows), 'item')}: {path!s}", soft_wrap=True)
     screen.print()
     for question, one in asked.questions.items():
-        screen.print(plain(f"{question}: {one.en} {one.zh}  [{one.answers.allowed}]"), soft_wrap=True)
+        screen.print(f"{question}: {one.en} {one.zh}  [{one.answers.allowed}]", soft_wrap=True)
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]], *, force: bool) -> None:
@@ -197,7 +197,7 @@ def import_verdicts(
     verdicts = read.read(files)
     write_text(to, write_verdicts(verdicts, to.suffix))
     people = ", ".join(dict.fromkeys(one.who for one in verdicts))
-    console().print(plain(f"{counted(len(verdicts), 'verdict')} of {people}: {to}"), soft_wrap=True)
+    console().print(f"{counted(len(verdicts), 'verdict')} of {people}: {to}", soft_wrap=True)
 
 
 def agreement(

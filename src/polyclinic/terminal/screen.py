@@ -12,7 +12,8 @@ from contextlib import contextmanager, redirect_stdout
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
 from polyclinic.frames import csv_text
@@ -59,8 +60,7 @@ class Screen(Console):
     """
 
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
-        """Prints as rich does, without control characters; a line that goes into a file or a pipe is not broken."""
-        objects = tuple(plain(one) if isinstance(one, str) else one for one in objects)
+        """Prints as rich does; a line of text that goes into a file or a pipe is not broken."""
         if isinstance(self.file, Redirected) and (tables := self.file.tables) is not None:
             for one in objects:
                 if isinstance(one, Table) and one.show_header:  # without one it is text that is laid out
@@ -71,6 +71,11 @@ class Screen(Console):
         if soft_wrap is None and not self.is_terminal and all(isinstance(one, str) for one in objects):
             soft_wrap = True
         super().print(*objects, soft_wrap=soft_wrap, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Renders as rich does, without the control characters of texts, whoever wrote them."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
 
     def on_broken_pipe(self) -> None:
         """Says so to whoever runs the program, which then ends in peace."""

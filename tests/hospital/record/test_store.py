@@ -173,6 +173,9 @@ def test_a_run_that_goes_on_can_be_read(tmp_path):
             store.add(began(1, who="nurse"), ACCOUNT)
             store.flush()
             assert (len(recorded), list(recorded.seek(1).duty)) == (2, ["dr", "nurse"])
+    with RecordedRun(tmp_path / "run"):
+        pass
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["run.sqlite"]
 
 
 @pytest.mark.slow

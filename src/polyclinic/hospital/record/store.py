@@ -37,6 +37,7 @@ from polyclinic.hospital.record.recorded import (
     not_stored,
     pack,
     take,
+    unlock,
 )
 from polyclinic.sqlite_file import GroupWriter
 
@@ -64,7 +65,7 @@ class Store:
             connection = connect()
             self._read = RecordedRun(folder)
         except BaseException:
-            self._held.close()
+            unlock(folder, self._held)
             raise
         self._happenings = 0
         self._last = -math.inf
@@ -202,7 +203,7 @@ class Store:
             self._read.close()
             self._writer.close()
         finally:
-            self._held.close()
+            unlock(self.folder, self._held)
 
     def _differs(self, how: str) -> str:
         by = self._read.package
