@@ -31,7 +31,6 @@ from polyclinic.evals.methods import told
 from polyclinic.evaluations.aie.evaluation import AskedCase
 from polyclinic.evaluations.declared import DECLARATIONS, declaration
 from polyclinic.evaluations.evaluation import Opened, Plan, Play, Work, planned
-from polyclinic.evaluations.exams.evaluation import Way
 from polyclinic.evaluations.patient_simulator.evaluation import LabelledCase
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.events import Examined, Failed, Role, Said
@@ -229,7 +228,7 @@ def _messages(play: Play[Any, Any, Any, Any]) -> list[ChatMessage]:
                 found.append(ChatMessageUser(content=event.text))
         handed_in = visit.answer or (visit.report and "; ".join(one.name for one in visit.report.diagnoses))
         return [*found, *([ChatMessageAssistant(content=handed_in)] if handed_in else [])]
-    scored = play.scored[Way()] if isinstance(play.scored, dict) else play.scored
+    scored = next(iter(play.scored.values()))[0] if isinstance(play.scored, dict) else play.scored
     outcome = getattr(scored, "outcome", None)
     return [ChatMessageAssistant(content=told(outcome))] if isinstance(outcome, Outcome) and outcome.answers else []
 
