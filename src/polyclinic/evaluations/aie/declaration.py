@@ -124,7 +124,8 @@ def aie(
 
     async def play(asked: AskedCase, minds: Minds) -> Visit:
         case, one_step = asked
-        visit = await see(case, minds, max_turns=turns(case), in_one_step=one_step, put_question=True, staging=staging)
+        how: dict[str, Any] = {"max_turns": turns(case), "in_one_step": one_step, "put_question": True}
+        visit = await minds.desk.play(case.id, lambda: see(case, minds, staging=staging, **how))
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
@@ -157,7 +158,7 @@ def aie(
         )
 
     items = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
-    return Plays(items=items, play=play, score=score, summarise=summarise, visit=lambda asked: asked.case.id)
+    return Plays(items=items, play=play, score=score, summarise=summarise)
 
 
 @Parameter(name="*")
