@@ -2,8 +2,8 @@
 
 import pytest
 
-from polyclinic.cli.commands import APP, COMMANDS
 from polyclinic.cli.calling import moved
+from polyclinic.cli.commands import APP, COMMANDS
 
 LONG = "x" * 300
 
