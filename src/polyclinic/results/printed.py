@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -193,19 +193,15 @@ def _by_set(joined: JoinedTable, measure: str) -> PrintedTable:
     with_method = any(row.method for row in having)
     for row in having:
         found.setdefault((_model(row), row.method)[: 1 + with_method], {})[row.set] = row.measures[measure]
-    rows = [
-        (*names, *(_figure(means.get(name)) for name in sets), _average(means, sets)) for names, means in found.items()
-    ]
+    rows = []
+    for names, of_names in found.items():
+        means = [one.mean for one in of_names.values() if one.mean is not None]
+        average = number(sum(means) / len(sets)) if len(means) == len(sets) else NOTHING
+        rows.append((*names, *(_figure(of_names.get(name)) for name in sets), average))
     columns = ("model", *["method"] * with_method, *sets, "average")
     if len(sets) < 2:  # whose average is itself
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return PrintedTable(measure, columns, tuple(rows), 1 + with_method)
-
-
-def _average(means: dict[str, Estimate], sets: Sequence[str]) -> str:
-    """Returns the mean over the sets; nothing if one is missing."""
-    there = [one.mean for one in means.values() if one.mean is not None]
-    return number(sum(there) / len(sets)) if len(there) == len(sets) else NOTHING
 
 
 _LONGEST = 80  # letters of a value that is shown
