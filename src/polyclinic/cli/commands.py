@@ -77,7 +77,7 @@ COMMANDS = {
     "patient.",
     "memory build": "memory:build Make a memory from others: merge, import, change the embedder, or point into a "
     "database.",
-    "memory read": "memory_read:read Let a doctor read: it answers questions made from the passages of a corpus, and "
+    "memory read": "memory:read Let a doctor read: it answers questions made from the passages of a corpus, and "
     "right answers are kept.",
     "config show": "config:show Show every key that a command reads from a configuration file, with its default; or a "
     "paper's protocol: players, prompts, limits, temperatures, sample, judge and statistics with their sections, and "

@@ -19,8 +19,9 @@ from polyclinic.errors import UserError
 from polyclinic.evaluations.tor.meetings import Change, Grown, RecordedMeeting, holds_meetings, read_meetings, stages
 from polyclinic.events import Convened, Opened, Revealed, Trace
 from polyclinic.evidence_tree.support import Supporter
+from polyclinic.hospital.record.happenings import clock
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
-from polyclinic.hospital.record.story import ListedVisit, Moment, VisitStory, clock, listed, story, visits_by
+from polyclinic.hospital.record.story import ListedVisit, Moment, VisitStory, listed, story, visits_by
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.results.folder import RECORD, traces_in
 from polyclinic.run.options import Json

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -11,32 +11,34 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from cyclopts import Group, Parameter
 
-from polyclinic import stopping
-from polyclinic.cli.as_agent_hospital import PaperTown, town_of
+from polyclinic import __version__, stopping
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
-from polyclinic.cli.resuming import check_as_begun, goes_on_later, made_of
-from polyclinic.cli.run_learning import FORGETFUL, LearningOptions
 from polyclinic.cli.run_progress import watching
-from polyclinic.cli.run_tables import show_replicas, show_run
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.cli.run_tables import show_replicas, show_run, show_so_far
+from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, StoppedByHand, UserError
+from polyclinic.evaluations.protocol import followed, say
 from polyclinic.files import make_folder
-from polyclinic.hospital.care.remembering import about_memories
-from polyclinic.hospital.care.setup import Setup, plain_settings
+from polyclinic.fingerprints import of_file, of_package, others
+from polyclinic.hospital.care.remembering import about_memories, check_learns
+from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.learning import read_whole
 from polyclinic.hospital.plan.events import read_events
-from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.file import PRESETS, read_hospital
 from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Job
-from polyclinic.hospital.record.comparison import MEASURES, run_rows
+from polyclinic.hospital.record.comparison import MEASURES, configuration_differences, run_rows
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, memories_of, open_brought
 from polyclinic.hospital.record.recorded import RUN, RecordedRun, answers_file, has_begun
+from polyclinic.hospital.record.report import figures
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
-from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
+from polyclinic.memory.opening import version_of
 from polyclinic.models.journal import calls_of, servers_of
 from polyclinic.models.ledger import KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
@@ -44,13 +46,16 @@ from polyclinic.models.settings import Address
 from polyclinic.parallel.pool import check_site
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
+from polyclinic.protocols.papers import AgentHospitalSettings
 from polyclinic.results.folder import CALLS, AskedModel, CallSum
 from polyclinic.results.provenance import asked_models, call_sums, versions
 from polyclinic.run import options
+from polyclinic.run.invocation import ASIDE, alters_answers
 from polyclinic.run.options import Protocol
 from polyclinic.run.output import record_of, write_record
 from polyclinic.run.storing import check_database, keep_results, results_folder
 from polyclinic.settings import setting
+from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_by_server
@@ -112,6 +117,65 @@ TOWN = TownOptions()
 ONE = ReplicaOptions()
 
 
+@Parameter(name="*", group=Group("Learning", sort_key=8))
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions:
+    """How doctors learn from their patients; None where it was left out."""
+
+    learn: Annotated[bool, Parameter(negative="")] = False
+    """Let doctors learn from their patients; they remember it from the next day on."""
+    memory: Annotated[Path | None, options.DIR, setting("learning")] = None
+    """Memory that all doctors start with, such as the folder of 'polyclinic evolve --out'."""
+    memory_of: Annotated[MemoryHolder | None, setting("learning")] = None
+    """Whose a memory is: each doctor's (default), or one of all in its department."""
+    feedback: Annotated[Feedback | None, setting("learning")] = None
+    """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
+
+    read: Annotated[str | None, Parameter(metavar="NAME"), setting("learning")] = None
+    """Off their shifts doctors read this corpus (see polyclinic corpus search), or its folder; for models."""
+    passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1"), setting("learning")] = None
+    """So many passages of it each reads a day, or each department."""
+
+    def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
+        """Returns how doctors learn in a run; None where they neither learn nor remember."""
+        if not self.learn:
+            idle = {"learning.feedback": self.feedback, "learning.read": self.read}
+            if self.memory is None:
+                idle["learning.memory-of"] = self.memory_of
+            for option, value in idle.items():
+                if value is not None:
+                    raise UserError(f"{option} says how doctors learn; it needs --learn, or leave it out")
+            if self.memory is None:
+                return None
+        if self.passages_a_day is not None and self.read is None:
+            raise UserError("learning.passages-a-day has no effect without learning.read; leave it out")
+        if self.read is not None:
+            if model_of(doctor) is None:
+                raise UserError(f"learning.read is for a doctor who reads, a language model, and not for {doctor}")
+            if not kept:
+                raise UserError("learning.read keeps what is read with the run; say where with --out DIR")
+            read_whole(self.read, language)
+        check_learns(doctor)
+        setup = LearningSetup(
+            learns=self.learn,
+            holder=self.memory_of or "doctor",
+            feedback=self.feedback or "truth",
+            language=language,
+            version=version_of(None),
+            reads=self.read or "",
+            passages=self.passages_a_day or 1,
+        )
+        if self.memory is None:
+            return setup
+        if doctor == "rules":
+            raise UserError("learning.memory is for a doctor who reads: recall, a model, or a mind of your own")
+        with open_brought(self.memory, about_memories(knowledge, setup), language) as brought:
+            return msgspec.structs.replace(setup, version=version_of(brought))
+
+
+LEARNING = LearningOptions()
+
+
 def run(
     *,
     town: TownOptions = TOWN,
@@ -126,7 +190,7 @@ def run(
     examiner: Annotated[options.Examiner, setting("run")] = "rules",
     profiles: Annotated[str, Parameter(metavar="MODEL"), setting("run")] = "",
     course: Annotated[str, Parameter(metavar="MODEL"), setting("run")] = "",
-    learning: LearningOptions = FORGETFUL,
+    learning: LearningOptions = LEARNING,
     protocol: Protocol = "ours",
     replicas: ReplicaOptions = ONE,
     traces: Annotated[
@@ -373,3 +437,119 @@ def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
                 named.asked_of.add((role, name))
     how = {key: setup.get(key) for key in ("temperature", "concurrency", "timeout")}
     return asked_models(named, said, base_urls=Address(base_url=setup.get("base_url")).base_urls, **how)
+
+
+class PaperTown(NamedTuple):
+    """What a protocol decides about a run where the user did not."""
+
+    hospital: str | None
+    examinations: int | None
+    profiles: str
+    course: str
+
+
+def town_of(protocol: str, given: PaperTown, *, doctor: str, patient: str, nurse: str) -> PaperTown:
+    """Returns what a run is made of, after a look at what contradicts the protocol; says what is still other.
+
+    Where no model is named that writes residents and courses, it is the patient's.
+    """
+    rules = followed(AgentHospitalSettings, protocol, doctor=doctor, patient=patient, nurse=nurse)
+    if rules.side == "ours":
+        return given
+    settings, model = rules.settings, model_of(patient) or ""
+    own_hospital = given.hospital is not None and given.hospital not in PRESETS
+    rules.check_switch("--hospital", own_hospital, "has a hospital of its own", settings.hospital.section)
+    rules.check_value("run.examinations", given.examinations, settings.examinations)
+    hospital, examinations = rules.of(settings.hospital), rules.of(settings.examinations)
+    say(rules)
+    return PaperTown(
+        hospital if hospital in PRESETS else given.hospital,
+        examinations if isinstance(examinations, int) else None,
+        given.profiles or (model if rules.of(settings.profiles) == "model" else ""),
+        given.course or (model if rules.of(settings.course) == "model" else ""),
+    )
+
+
+_MOST_READ = 500_000  # happenings of a run that is stopped by hand
+_AGAIN = "the same command goes on from there"
+
+_MAY_DIFFER = {"model_file", *ASIDE}
+"""Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
+
+
+def made_of(configuration: Configuration) -> dict[str, str]:
+    """Returns the fingerprints of the code and data of a run."""
+    prints = {"polyclinic": __version__, **of_package()}
+    setup = configuration.setup
+    if not (setup.asks_models or configuration.profiles or configuration.course):
+        del prints["prompts"]
+    if setup.model_file is not None:
+        prints["models.model-file"] = of_file(Path(setup.model_file))
+    return prints
+
+
+def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
+    """Refuses a configuration that is not the one of a run; the `UserError` names what differs."""
+    try:
+        began = msgspec.convert(run.configuration, Configuration, strict=False)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{run.folder}: its configuration cannot be read by this version: {error}") from None
+    if alters_answers("base_url", began.setup.base_url, configuration.setup.base_url):
+        was, now = began.setup.base_url, configuration.setup.base_url
+        raise UserError(f"{run.folder} holds a run with base-url {was}, not {now}; name another folder with --out")
+    for path, (before, now) in configuration_differences(_compared(began), _compared(configuration)).items():
+        name = path.removeprefix("setup.").replace("_", "-")
+        raise UserError(f"{run.folder} holds a run with {name} {before}, not {now}; name another folder with --out")
+    if changed := others(began.made_of, configuration.made_of):
+        was = f"; it was polyclinic {began.made_of['polyclinic']}" if "polyclinic" in changed else ""
+        problem = f"was begun with another version of {' and '.join(changed)}{was}"
+        raise UserError(f"{run.folder} {problem}; name another folder with --out")
+
+
+def _compared(configuration: Configuration) -> dict[str, Any]:
+    """Returns what must be the same in a run that goes on, as JSON keeps it."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(configuration))
+    del found["made_of"]
+    found["setup"] = {name: value for name, value in found["setup"].items() if name not in _MAY_DIFFER}
+    return found
+
+
+@contextmanager
+def goes_on_later(store: Store | None, *, quiet: bool) -> Iterator[None]:
+    """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it."""
+    how = "--out DIR keeps a run" if store is None else _AGAIN
+    try:
+        yield
+    except (BudgetSpent, PersonLeft) as stopped:
+        over = _what_is_over(store, quiet=quiet) if isinstance(stopped, BudgetSpent) else ""
+        raise type(stopped)(f"{stopped}; {over}the run is not over; {how}") from None
+    except KeyboardInterrupt:
+        if store is None or not is_stopped():
+            note(f"Nothing was kept; {how}." if store is None else f"Stopped; {how}.")
+            raise
+        over = _what_is_over(store, quiet=quiet)
+        raise StoppedByHand(f"interrupted; {over}the run is not over; {how}") from None
+    except PolyclinicError as error:
+        if store is not None and not isinstance(error, UserError):
+            note(f"When that is mended, {how}.")
+        raise
+
+
+def _what_is_over(store: Store | None, *, quiet: bool) -> str:
+    """Says how far a run has come, and, unless it is to be `quiet`, shows what is over of it; "" where none is kept.
+
+    A long run is not read, as that would take too long.
+    """
+    if store is None:
+        return ""
+    with RecordedRun(store.folder) as kept:
+        if not len(kept) or len(kept) > _MOST_READ:
+            return ""
+        came = figures(kept)
+    if not quiet:
+        note("stopped early; what is over:")
+        show_so_far(console(), came["summary"])
+    if visits := store.configuration.get("visits"):
+        return f"{came['summary']['arrived']:,} of {counted(visits, 'visit')} have begun; "
+    day = max((one["day"] for one in came["series"]["days"]), default=1)
+    return f"it is day {day} of {store.configuration.get('days')}; "

@@ -112,7 +112,7 @@ async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | Non
         if getattr(found, "corpus", None) or getattr(found, "memory", None):
             raise UserError(f"{name}: a task of Inspect has no corpus and no memory; take polyclinic eval {name}")
     settings, visits, knowledge = run.config.models, plan.visits, read_knowledge()
-    seats = {"grader": plan.models, "director": [plan.director]}
+    seats: dict[str, Sequence[str | None]] = {"grader": [*plan.judges, *plan.models], "director": [plan.director]}
     if visits is not None:
         seats |= {"patient": [visits.patient], "examiner": [visits.examiner], "doctor": plan.doctors}
     models, opened = OpenModels(None, settings.said, None, settings.temperature), list[Tested]()

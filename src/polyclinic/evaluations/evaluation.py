@@ -31,7 +31,7 @@ from polyclinic.errors import (
 from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.evaluations.people import with_people
-from polyclinic.evaluations.protocol import ByProtocol, WhoPlays, followed, held_by
+from polyclinic.evaluations.protocol import ByProtocol, followed, held_by
 from polyclinic.judging.model_judging import UntilStopped
 from polyclinic.judging.verdicts import Known, PersonsVerdict, read_verdicts
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
@@ -57,6 +57,7 @@ from polyclinic.run.batching import check_batches
 from polyclinic.run.options import AskedModels, BatchOption, CaseOptions, RunOptions, SessionOption, open_desk
 from polyclinic.run.output import Output, finish
 from polyclinic.run.run import Run, resumable
+from polyclinic.run.storing import check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import AT_ONCE, run_until_error
 from polyclinic.terminal.screen import note
@@ -244,9 +245,9 @@ class Plan:
         prepare: is called when all is open, and returns the work.
         visits: the cases and the other players, None if only models are asked.
         doctors: the minds that see patients.
-        models: further models, such as judges; None is nobody.
+        judges: the models that judge; None is nobody.
+        models: further models.
         director: the mind that chairs teams.
-        roles: who plays or judges, by role, for the protocol.
         cases: what the doctors see.
         methods: by which questions are put, if there are no visits.
         in_person: whether doctors talk with patients; if so, the patient's reliability is printed, and no model is
@@ -263,9 +264,9 @@ class Plan:
     prepare: Callable[[Opened], Awaitable[Work]]
     visits: CaseOptions | None = None
     doctors: Sequence[str] = ("rules",)
+    judges: Sequence[str | None] = ()
     models: Sequence[str | None] = ()
     director: str = "rules"
-    roles: WhoPlays = field(default_factory=dict)
     cases: Sequence[Case] = ()
     methods: Sequence[ChosenMethod] = ()
     in_person: bool = True
@@ -403,7 +404,7 @@ async def evaluate(
     run = Run(config)
     plan, setup, by = planned(evaluation, options, run, acted_on)
     where = _where(plan, options, config)
-    run.check_place()
+    check_place(run.config)
     with nullcontext() if where is None else run.keeping_answers():
         async with _open(plan, options, setup) as opened:
             work = await plan.prepare(opened)
@@ -466,8 +467,11 @@ def planned(
     plan = evaluation.plan(options, setup)
     if setup.rules is None:
         return plan, setup, None
-    by = held_by(setup.rules, run.config.models, plan.roles, cases=len(plan.cases))
-    run.asking(replace(run.config, models=by.models))
+    roles = {"doctor": plan.doctors, "director": [plan.director], "judge": plan.judges}
+    if plan.visits is not None:
+        roles |= {"patient": [plan.visits.patient], "examiner": [plan.visits.examiner]}
+    by = held_by(setup.rules, run.config.models, roles, cases=len(plan.cases))
+    run.config = replace(run.config, models=by.models)
     return plan, setup, by
 
 
@@ -488,7 +492,7 @@ def _where(plan: Plan, options: object, config: RunOptions) -> str | None:
 async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Opened]:
     """Opens what the plan names."""
     run, knowledge = setup.run, read_knowledge()
-    models = [name for name in plan.models if name is not None and model_of(name) is not None]
+    models = [name for name in (*plan.judges, *plan.models) if name is not None and model_of(name) is not None]
     batches = False
     if isinstance(options, BatchOption):
         asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]

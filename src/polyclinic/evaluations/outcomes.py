@@ -32,7 +32,8 @@ def compare_methods(
 ) -> tuple[Against, ...]:
     """Compares methods by their values of each item: these pairs, or every two, the later less the earlier."""
     every = [(second, first) for first, second in combinations(values, 2)] if pairs is None else pairs
-    return compare_values(Against, {"": values}, every, lambda _: test)
+    by_measure = {name: {item: {"": value} for item, value in of.items()} for name, of in values.items()}
+    return compare_values(Against, by_measure, [""], every, lambda _: test)
 
 
 def failures(outcomes: Iterable[Outcome]) -> str:

@@ -1,4 +1,4 @@
-"""What must hold of one drawn patient: each check looks at patients one by one, and counts and names what is wrong.
+"""What must hold of drawn patients, whatever their diseases: each check counts and names what is wrong.
 
 Where patients may err, or an instrument may, a share of contradictions is allowed; it is exceeded where a Wilson
 interval of 95 % lies above it, so that chance alone fails no check.
@@ -17,7 +17,6 @@ import msgspec
 import numpy as np
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.generation.background import read_background
 from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.body import PRESENT, along
@@ -28,7 +27,6 @@ from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.physiology import Physiology, physiology_of, within_limits
-from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import Language
 from polyclinic.statistics.uncertainty import wilson
@@ -144,7 +142,6 @@ class _AtMost(Data, frozen=True, kw_only=True):
 class _Expected(Data, frozen=True, kw_only=True):
     in_children: dict[str, _AtMost]
     normal: tuple[str, ...]
-    least_ages: dict[str, int]
 
 
 @functools.cache
@@ -257,13 +254,6 @@ def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
     yield unmet
 
 
-def _questionnaires(_: CheckContext, patient: CheckedPatient) -> Looked:
-    ages = _expected().least_ages
-    if not ages.keys().isdisjoint(patient.shown):
-        early = [item for item, age in ages.items() if item in patient.shown and patient.age < age]
-        yield [patient.values(early)] if early else []
-
-
 def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
     """Yields whether somebody of the patient's age and sex can have all this, and have it together."""
     known, physiology, present = context.knowledge, context.physiology, patient.present
@@ -374,75 +364,11 @@ def _agreement(pairs: tuple[_MustAgree, ...]) -> Callable[[CheckContext], Lookin
     return looking
 
 
-_FERTILE = (18, 45)
-_PREGNANT = (1.0, 12.0)  # per cent of fertile women who know that they are; a region of many births has the most
-_POSITIVE = 25.0  # IU/L
-_ENOUGH = 100
-
-
-def _indications(context: CheckContext) -> Looking:
-    """Counts medicines, and those of which the history does not hold what they are for."""
-    tally, language = CheckTally(), context.language
-    conditions = read_background().conditions
-    told_by_symptom = {c.symptom: c.told(language) for c in conditions if c.symptom and c.past.en}
-    of_medicine = {getattr(m, language): c for c in conditions for m in c.medicines}
-    while (patient := (yield)) is not None:
-        history = patient.drawn.case.record.history
-        for symptom, told in told_by_symptom.items():
-            if symptom in patient.present:
-                missing = not any(text in history.past for text in told)
-                tally.count(missing, f"{symptom} without its illness", of=patient)
-        for medicine, condition in of_medicine.items():
-            if medicine in history.medications:
-                known = any(text in history.past for text in condition.told(language))
-                without = condition.symptom not in patient.present and not known
-                tally.count(without, f"takes {medicine}", of=patient)
-    return tally
-
-
-def _pregnancies(context: CheckContext) -> Looking:
-    """Counts pregnant patients whose test is negative, or who are no women; one more for too few or too many."""
-    told = next((c.told(context.language) for c in read_background().conditions if c.beside == "pregnancy"), ())
-    women, expecting, tally = 0, 0, CheckTally()
-    while (patient := (yield)) is not None:
-        pregnant = any(text in patient.drawn.case.record.history.past for text in told)
-        if patient.sex == "female" and _FERTILE[0] <= patient.age < _FERTILE[1] + 1:
-            women += 1
-            expecting += pregnant
-        if pregnant:
-            hcg = patient.number("beta_hcg")
-            wrong = patient.sex == "male" or (hcg is not None and hcg < _POSITIVE)
-            tally.count(wrong, f"pregnant, {patient.values(('beta_hcg',))}", of=patient)
-    if women >= _ENOUGH:
-        low, high = wilson(expecting, women)
-        of_all = f"{100 * expecting / women:.1f} % of {women} women of {_FERTILE[0]} to {_FERTILE[1]} years"
-        tally.count(high < _PREGNANT[0] or low > _PREGNANT[1], f"{of_all} are pregnant")
-    return tally
-
-
-def _infants(context: CheckContext) -> Looking:
-    """Counts infants of no whole month or with no infants' disease; one more where there are none at all."""
-    epidemiology = {id: disease.epidemiology for id, disease in context.knowledge.diseases.items()}
-    shares = {id: of.age.get("0-5", 0.0) * of.infants for id, of in epidemiology.items()}
-    expected, tally = 0.0, CheckTally()
-    while (patient := (yield)) is not None:
-        expected += shares[patient.disease.id]
-        if patient.age < 1:
-            months = patient.age * 12
-            wrong = abs(months - round(months)) > 0.02 or round(months) < 1 or not shares[patient.disease.id]
-            tally.count(wrong, f"{months:g} months", of=patient)
-    if expected >= 10:
-        tally.count(not tally.tried, f"no infant where {expected:.0f} were expected")
-    return tally
-
-
 _BANDS = ((0, 0), (1, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
 _ENOUGH_KNOWLEDGE_CHECK = 30  # people of an age and sex that a share is taken of
 _ONE_OF_ONE = 1.959964
 _ONE_OF_MANY = 3.29  # standard deviations: of more than a hundred groups one in twenty would fail by chance
 _WITHIN = 95.0  # per cent within the reference range
-_HAEMOGLOBIN_APART = 8.0  # g/L between men and women; published means are 12 to 15 apart
-_OLD, _WITH_MEDICINE = 75, 60.0
 _READ = 500  # patients that the reader reads; it takes longer than to draw them
 _CALIBRATED = 3.0  # points
 
@@ -489,23 +415,6 @@ def _normal_values(context: CheckContext) -> Looking:
     return tally
 
 
-def _haemoglobin_by_sex(_: CheckContext) -> Looking:
-    """Counts bands of age in which women's and men's haemoglobin are too near, where their illness leaves it alone."""
-    values: dict[tuple[tuple[int, int], Sex], list[float]] = {}
-    while (patient := (yield)) is not None:
-        value = patient.number("hemoglobin")
-        if patient.age >= ADULT and value is not None and not patient.is_touched(("hemoglobin",)):
-            values.setdefault((_band(patient.age), patient.sex), []).append(value)
-    tally = CheckTally()
-    for band in _BANDS:
-        women, men = values.get((band, "female"), []), values.get((band, "male"), [])
-        if min(len(women), len(men)) >= _ENOUGH_KNOWLEDGE_CHECK:
-            means = fmean(women), fmean(men)
-            told = f"{band[0]} to {band[1]} years: women {means[0]:.1f} g/L, men {means[1]:.1f} g/L"
-            tally.count(means[1] - means[0] < _HAEMOGLOBIN_APART, told)
-    return tally
-
-
 def _adult_illness_in_children(context: CheckContext) -> Looking:
     """Counts chronic illnesses of adults that more children have than published, whose disease does not touch them."""
     there = context.knowledge.symptoms.keys() | context.physiology.places.keys()
@@ -527,23 +436,6 @@ def _adult_illness_in_children(context: CheckContext) -> Looking:
             told = f"{id}: {percent:.1f} % of {tally.tried} children under {_CHILD}, published at most {most:g} %"
             found.count(wilson(tally.failed, tally.tried)[0] > most, told + some)
     return found
-
-
-def _medicines_of_the_old(context: CheckContext) -> Looking:
-    """Counts those over 75 who take no medicine that is named, where they are too many."""
-    language, cautions = context.language, read_cautions()
-    words = [drug.name.get(language) for drug in context.knowledge.drugs.values()]
-    words += [word for one in cautions.allergies for word in one.words.get(language)]
-    words += [word for one in cautions.interactions for word in one.words.get(language)]
-    words += [getattr(one, language) for condition in read_background().conditions for one in condition.medicines]
-    names = {word.casefold() for word in words}
-    taken = CheckTally()
-    while (patient := (yield)) is not None:
-        if patient.age > _OLD:
-            told = patient.drawn.case.record.history.medications
-            taken.count(not any(name in told.casefold() for name in names), f"takes {told!r}", of=patient)
-    enough = not taken.tried or 100 * (taken.tried - taken.failed) / taken.tried > _WITH_MEDICINE
-    return CheckTally(tried=taken.tried) if enough else taken
 
 
 def _calibration(context: CheckContext) -> Looking:
@@ -573,17 +465,11 @@ CHECKS: Mapping[str, Callable[[CheckContext], Looking]] = {
     "one value of a quantity in a visit": _each(_one_value),
     "systolic above diastolic": _each(_pressures),
     "definition of disease and severity met": _each(_definition),
-    "questionnaires from their age on": _each(_questionnaires),
     "no impossible pair": _each(_impossible),
     "leading symptom in the complaint": _each(_complaint),
     **{name: _agreement(pairs) for name, pairs in _PAIRS.items()},
     "normal vital signs and blood counts": _normal_values,
-    "women's and men's haemoglobin apart": _haemoglobin_by_sex,
     "no chronic adult illness in children beyond published rates": _adult_illness_in_children,
-    "medicines by name in those over 75": _medicines_of_the_old,
-    "infants in months": _infants,
-    "pregnant women": _pregnancies,
-    "what every medicine is for": _indications,
     "calibration of the exact reader": _calibration,
 }
 """The checks of drawn patients, by name."""

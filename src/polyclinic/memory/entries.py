@@ -72,6 +72,12 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Entry = MedicalRecord | Experience
+KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
+
+
+def kind_of(entry: Entry) -> str:
+    """Returns the name of its kind."""
+    return "record" if isinstance(entry, MedicalRecord) else "experience"
 
 
 class Lesson(NamedTuple):

@@ -84,37 +84,24 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How one entrant did.
-
-    Attributes:
-        verdicts: the director's grades (Table 2).
-        icd: by language, the codes named (Table 3); nothing for a language without a table.
-        qa: questions and answers a visit; of a team, of all its doctors together.
-        tests: requests that reached the examiner a visit, likewise.
-        told_as_normal: examinations that are not recorded and that the examiner called normal, over all graded visits.
-        rounds: of a team: rounds to consensus (§6.2, Figure 4).
-        departments: by the cases' department, where they name any.
-        reasons: why the diagnoses that are graded 1 went wrong (Table 5).
-        no_report: visits in which the doctor's answer could not be used: graded 1, and counted.
-        failed: visits that failed otherwise, by what failed; outside every mean.
-        calls: by case, those that its report needed, also if they served other entrants.
-    """
+    """How one entrant did."""
 
     name: str
     setting: TablePart
-    verdicts: GradeSummary
-    icd: dict[Language, IcdSummary]
-    qa: Estimate
-    tests: Estimate
-    told_as_normal: int
-    rounds: Rounds | None
-    departments: dict[str, DepartmentResult]
-    reasons: Reasons
-    no_report: int
-    failed: dict[str, int]
+    verdicts: GradeSummary  # the director's grades (Table 2)
+    icd: dict[Language, IcdSummary]  # the codes named (Table 3); nothing for a language without a table
+    qa: Estimate  # questions and answers a visit; of a team, of all its doctors together
+    tests: Estimate  # requests that reached the examiner a visit, likewise
+    told_as_normal: int  # examinations that are not recorded and were called normal, over all graded visits
+    rounds: Rounds | None  # of a team: rounds to consensus (§6.2, Figure 4)
+    departments: dict[str, DepartmentResult]  # by the cases' department, where they name any
+    reasons: Reasons  # why the diagnoses that are graded 1 went wrong (Table 5)
+    no_report: int  # visits in which the doctor's answer could not be used: graded 1, and counted
+    failed: dict[str, int]  # visits that failed otherwise, by what failed; outside every mean
     judgements: tuple[Judgement, ...]
     visits: tuple[Visit | TeamVisit, ...]
-    calls: dict[str, CallTotal] = {}
+    values: dict[str, dict[str, float]] = {}  # the grades by case and aspect, as numbers
+    calls: dict[str, CallTotal] = {}  # by case, those that its report needed, also if they served other entrants
 
 
 class Consultations:
@@ -235,6 +222,10 @@ async def sum_up(
         failed=dict(Counter(f"{one.who}: {one.error}" if one else str(visit.end) for visit, one in failures)),
         judgements=judgements,
         visits=tuple(visit for _, visit, _ in played),
+        values={
+            one.case: {str(aspect): float(grade) for aspect, grade in one.grades.items() if grade is not None}
+            for one in judgements
+        },
         calls=calls,
     )
 
