@@ -125,10 +125,6 @@ class Practice:
         """Returns what is wrong with documents of a kind that could not be read so far."""
         return [error for (its_kind, _), error in self._damaged.items() if its_kind == kind]
 
-    def count(self, kind: str) -> int:
-        """Returns how many documents there are of a kind."""
-        return sum(number for (number,) in self._rows("SELECT count(*) FROM documents WHERE kind = ?", kind))
-
     def put(self, kind: str, id: str, content: object) -> None:
         """Keeps a document in place of the one of its kind and id."""
         self.hold()

@@ -98,7 +98,7 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
         rows = [
             {
                 "id": sitting.id,
-                "begun": sitting.begun,
+                "begun": sitting.kept.entries[0].at,
                 "patient": sitting.case.presentation,
                 "moves": len(sitting.moves),
                 "points": None if scored is None else scored.own.points.total,
