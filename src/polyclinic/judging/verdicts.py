@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, read_lines, read_records
-from polyclinic.frames import cell, cell_text
+from polyclinic.frames import cell_text, csv_text
 from polyclinic.language.language import Language
 from polyclinic.seals import seal
 from polyclinic.statistics.agreement import Level
@@ -177,6 +176,12 @@ def read_verdicts(
     """
     verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
     twice: set[tuple[str, Item, str]] = set()
+
+    def report(error: BadInput) -> None:
+        if bad is None:
+            raise error
+        bad.append(error)
+
     for path in map(Path, paths):
         sealed: dict[str, list[PersonsVerdict]] = {}
         for line, row in rows_of(path, bad=bad):
@@ -192,20 +197,14 @@ def read_verdicts(
                     twice.add(whose)
                     _, other, first = verdicts[whose]
                     where = f"line {first}" if other == path else f"{other}, line {first},"
-                    said = f"{verdict.who}'s verdict on {_told(verdict)}"
-                    raise BadInput(f"{said} stands in {where} already; leave one of them")
+                    item = form_named(verdict.form).row(verdict.form, verdict.item).items()
+                    told = ", ".join(f"{name} {value}" for name, value in [*item][1:])
+                    raise BadInput(f"{verdict.who}'s verdict on {told} stands in {where} already; leave one of them")
+                verdicts[whose] = (verdict, path, line)
             except BadInput as error:
-                told = BadInput(error.problem, path=path, line=line)
-                if bad is None:
-                    raise told from None
-                bad.append(told)
-                continue
-            verdicts[whose] = (verdict, path, line)
+                report(BadInput(error.problem, path=path, line=line))
         if any(_sum(rows) != told_sum for told_sum, rows in sealed.items()):
-            damaged = BadInput(f"not what was written: a row is missing or changed; {_MENDS}", path=path)
-            if bad is None:
-                raise damaged
-            bad.append(damaged)
+            report(BadInput(f"not what was written: a row is missing or changed; {_MENDS}", path=path))
             verdicts = {whose: said for whose, said in verdicts.items() if said[1] != path}
     return [verdict for whose, (verdict, _, _) in verdicts.items() if whose not in twice]
 
@@ -235,12 +234,7 @@ def table_text(rows: Sequence[Mapping[str, Any]], ending: str = ".csv") -> str:
 
     A `.csv` with more than ASCII in it begins with a mark, without which spreadsheets take it for another encoding.
     """
-    text = io.StringIO()
-    fields = list(dict.fromkeys(field for row in rows for field in row))
-    writer = csv.DictWriter(text, fields, restval="", delimiter=TABLES[ending], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({field: "" if value is None else cell(value) for field, value in row.items()} for row in rows)
-    written = text.getvalue()
+    written = csv_text(list(dict.fromkeys(field for row in rows for field in row)), rows, TABLES[ending])
     return written if written.isascii() or ending != ".csv" else f"\ufeff{written}"
 
 
@@ -333,7 +327,3 @@ def _check_known(verdict: PersonsVerdict, known: Known | None) -> None:
             there = list(dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place]))
             shown = ", ".join(there[:_NAMED]) + (f" and {len(there) - _NAMED} more" if len(there) > _NAMED else "")
             raise BadInput(f"no {key} {verdict.item[place]!r} to speak of; there are: {shown or 'none'}")
-
-
-def _told(verdict: PersonsVerdict) -> str:
-    return ", ".join(f"{key} {value}" for key, value in zip(form_named(verdict.form).keys, verdict.item, strict=True))
