@@ -13,19 +13,7 @@ from rich.console import Console
 from polyclinic.errors import BadInput
 from polyclinic.evaluations.aie.people import ViewByPeople
 from polyclinic.judging.pairs import CRITERIA, Judgements, View
-from polyclinic.judging.people import (
-    CountsByPeople,
-    MeansByPeople,
-    PairsByPeople,
-    PeopleFigures,
-    Percent,
-    QuestionAgreement,
-    RecordsByPeople,
-    RoundsByPeople,
-    agreed,
-    figures,
-    marks_by_item,
-)
+from polyclinic.judging.people import PeopleFigures, Percent, QuestionAgreement, agreed, figures, marks_by_item
 from polyclinic.judging.verdicts import Known, PersonsVerdict, forms, read_verdicts
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output
@@ -120,37 +108,28 @@ def show_figures(screen: Console, found: Mapping[str, PeopleFigures]) -> None:
     if shown is None:
         return
     screen.print(shown)
-    pairs = [c.n for one in found.values() if isinstance(one, PairsByPeople) for c in one.criteria.values()]
+    pairs = [c.n for one in found.values() for c in one.criteria.values()]
     if told := few_comparisons(pairs):
         screen.print(told, style="yellow")
-    if any(isinstance(one, RoundsByPeople) for one in found.values()):
+    if any("not asked, not examined" in one.shares for one in found.values()):
         screen.print('"not asked": accuracy as the paper prints it, where question 3 is "No".', style="dim")
     screen.print()
 
 
 def _rows(found: PeopleFigures) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Returns the columns of one doctor's figures, or one method's, and its rows."""
-    match found:
-        case RoundsByPeople():
-            columns = ("#QA", "relevant", "consistent", "#Test", "asked, examined", "not asked, not examined")
-            shares = (_percent(found.relevance), _percent(found.consistency), str(found.tests))
-            return columns, [(str(found.qa), *shares, _percent(found.arrived), _percent(found.as_printed))]
-        case RecordsByPeople():
-            parts = [_percent(part) for part in found.parts.values()]
-            return ("all right", *found.parts, "n"), [(_percent(found.right), *parts, str(found.right.n))]
-        case PairsByPeople():
-            rows = [
-                (criterion, plain(doctor), number(rate.percent, ".0f", " %"), strength, str(rate.ties), str(one.n))
-                for criterion, one in found.criteria.items()
-                for doctor, rate in one.win_rates.items()
-                for strength in [number(one.strengths[doctor].strength, "+.2f")]
-            ]
-            return ("criterion", "doctor", "wins of decided", "strength", "ties", "n"), [*rows]
-        case CountsByPeople():
-            return (*found.counts, "n"), [(*map(str, found.counts.values()), str(found.n))]
-        case MeansByPeople():
-            n = max((one.n for one in found.means.values()), default=0)
-            return (*found.means, "n"), [(*(mean_and_error(one, ".3f") for one in found.means.values()), str(n))]
+    if found.criteria:
+        rows = [
+            (criterion, plain(doctor), number(rate.percent, ".0f", " %"), strength, str(rate.ties), str(one.n))
+            for criterion, one in found.criteria.items()
+            for doctor, rate in one.win_rates.items()
+            for strength in [number(one.strengths[doctor].strength, "+.2f")]
+        ]
+        return ("criterion", "doctor", "wins of decided", "strength", "ties", "n"), [*rows]
+    cells = {name: _percent(one) for name, one in found.shares.items()}
+    cells |= {name: str(count) for name, count in found.counts.items()}
+    cells |= {name: mean_and_error(one, ".3f") for name, one in found.means.items()}
+    return (*cells, "n"), [(*cells.values(), str(found.n))]
 
 
 def _percent(one: Percent) -> str:

@@ -38,6 +38,7 @@ class Answers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: dict[str, tuple[str, ...]] = {}
     scale: tuple[float, float] | None = None
     level: Level = "nominal"
+    counted: bool = False  # how often each word is the answer is a figure
 
     def read(self, said: str) -> Answer | None:
         """Returns the answer that somebody wrote; None where it is none."""
@@ -79,6 +80,19 @@ class SheetQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _kinds()[self.kind]
 
 
+class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of the items where other questions have these answers, those where a question has an answer."""
+
+    question: str
+    answer: str = "yes"
+    where: dict[str, str] = {}
+
+    def of(self, items: Iterable[Mapping[str, Answer]]) -> list[bool]:
+        """Returns which of the items have it, of those that are counted."""
+        asked = (one for one in items if self.question in one and self.where.items() <= one.items())
+        return [one[self.question] == self.answer for one in asked]
+
+
 class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of one sort of item."""
 
@@ -87,6 +101,9 @@ class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shown: tuple[str, ...]  # what stands beside the questions in a sheet, and is never read back
     questions: dict[str, SheetQuestion]
     third: bool = False  # a third person decides where two differ; agreement is of the first two
+    shares: dict[str, Share] = {}
+    counts: dict[str, Share] = {}
+    whole: str = ""  # the name of the share of items of which no question is answered "no"
 
     @property
     def is_pair(self) -> bool:
