@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -65,17 +65,11 @@ async def rate(
 ) -> list[Rating]:
     """Returns the judge's ratings, in order; an answer that cannot be used, and one that did not come, say so."""
     rulings = await JUDGING.judge(explained, judge, advance=advance)
-    return [
-        Rating(error=ruling.error, failed=ruling.failed, raters=("judge",))
-        if ruling.error
-        else Rating(
-            relevance=round(ruling.value.relevance, 1),
-            completeness=round(ruling.value.completeness, 1),
-            raters=("judge",),
-            analysis=ruling.value.analysis,
-        )
+    marked: list[dict[str, Any]] = [
+        {name: round(one, 1) if isinstance(one, float) else one for name, one in ruling.said.items()}
         for ruling in rulings
     ]
+    return [Rating(raters=("judge",), **said) for said in marked]
 
 
 def read_ratings(path: str | Path) -> dict[tuple[str, str], Rating]:

@@ -152,6 +152,13 @@ class Ruling(NamedTuple):
         """Whether no answer came at all; otherwise one came, though perhaps one that cannot be used."""
         return self.failure is not None and not isinstance(self.failure, ModelError)
 
+    @property
+    def said(self) -> dict[str, Any]:
+        """The fields of the answer, or `error` and `failed` where none can be used."""
+        if self.failure is not None:
+            return {"error": self.error, "failed": self.failed}
+        return msgspec.structs.asdict(self.value)
+
 
 class Memory:
     """What a judge has said, so that an equal question is asked once. What no endpoint answered is asked anew."""

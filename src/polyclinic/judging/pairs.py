@@ -138,15 +138,11 @@ async def judge_pairs(
     orders = (order for pair in pairs for order in (pair, _turned(pair)))
     calls = []
     for pair, ruling in zip(orders, rulings, strict=True):
-        better = {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
-        names: dict[str, Any] = {
-            "case": pair.case.id,
-            "view": pair.view,
-            "first": pair.first.doctor,
-            "second": pair.second.doctor,
-        }
-        said: dict[str, Any] = {"analysis": better.pop("analysis", ""), "better": better}
-        calls.append(Preference(**names, **said, error=ruling.error, failed=ruling.failed))
+        said = ruling.said
+        names: dict[str, Any] = {"case": pair.case.id, "view": pair.view}
+        names |= {"first": pair.first.doctor, "second": pair.second.doctor}
+        better = {criterion: said.pop(criterion) for criterion in CRITERIA[pair.view] if criterion in said}
+        calls.append(Preference(**names, **said, better=better))
     return judgements_of(judge.name, JUDGING.prompts, tuple(calls), without=without, seed=seed)
 
 

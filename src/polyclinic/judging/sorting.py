@@ -89,9 +89,7 @@ class Sorting(Generic[Item, Found, Category]):
             elif model is None:
                 said = otherwise(item)
             else:
-                ruling = next(rulings)
-                said |= {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
-                said |= {"source": "judge", "who": model.name, "error": ruling.error, "failed": ruling.failed}
+                said |= next(rulings).said | {"source": "judge", "who": model.name}
             found.append(self.found(**dict(zip(self.names, self.named(item), strict=True)), **said))
         counts = Counter((one.source, category) for one in found if (category := getattr(one, self.field)) is not None)
         unreadable, failed = failures(found)
