@@ -10,7 +10,7 @@ what is right, for the criterion `diagnosis` (the paper does not say what its ju
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -126,15 +126,13 @@ async def judge_pairs(
     *,
     cases: Sequence[Case],
     seed: int,
-    temperature: float | None = None,
-    advance: Callable[[], None] = lambda: None,
 ) -> Judgements:
     """Lets a judge, best of another family than every doctor, compare all pairs of doctors; see `Judging.judge`.
 
     Of two doctors' several visits to one case the first meets the first, and so on. The seed is the bootstrap's.
     """
     pairs, without = _pairs(visits_by_doctor, cases)
-    rulings = await JUDGING.judge(pairs, judge, temperature=temperature, advance=advance)
+    rulings = await JUDGING.judge(pairs, judge)
     orders = (order for pair in pairs for order in (pair, _turned(pair)))
     calls = []
     for pair, ruling in zip(orders, rulings, strict=True):

@@ -431,7 +431,7 @@ class Precision(msgspec.Struct, frozen=True, kw_only=True):
     needed: int | None  # replications after which it was narrow enough and stayed so; None where it has not been yet
 
 
-def precision(values: Sequence[float], *, within: float, look_ahead: int = LOOK_AHEAD) -> Precision:
+def precision(values: Sequence[float], *, within: float) -> Precision:
     """Returns how well the mean of replications is known; a half-width of `within` percent of the mean is allowed."""
     if not values:
         return Precision(mean=None, low=None, high=None, half_width=None, percent=None, n=0, needed=None)
@@ -443,7 +443,7 @@ def precision(values: Sequence[float], *, within: float, look_ahead: int = LOOK_
         half_width=half,
         percent=_relative(mean, half),
         n=len(values),
-        needed=needed(values, within=within, look_ahead=look_ahead),
+        needed=needed(values, within=within),
     )
 
 
