@@ -61,7 +61,10 @@ def get(
     """
 
     async def answered(request: Request) -> Response:
-        asked = () if query is None else (_query(request, query),)
+        try:
+            asked = [msgspec.convert(dict(request.query_params), query, strict=False)] if query else []
+        except msgspec.ValidationError as error:
+            raise RequestRefused(f"unexpected query: {error}") from None
         return await _replied(partial(answer, *asked, **request.path_params), threaded=threaded)
 
     return Route(path, answered, methods=[method])
@@ -81,13 +84,6 @@ async def _replied(answer: Callable[[], Any], status: int = 200, *, threaded: bo
     if isawaitable(found):
         found = await found
     return found if isinstance(found, Response) else reply(found, status)
-
-
-def _query(request: Request, type: type[T]) -> T:
-    try:
-        return msgspec.convert(dict(request.query_params), type, strict=False)
-    except msgspec.ValidationError as error:
-        raise RequestRefused(f"unexpected query: {error}") from None
 
 
 async def _body(request: Request, type: type[T]) -> T:

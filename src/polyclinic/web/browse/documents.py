@@ -159,11 +159,14 @@ class Documents:
         row = rows[n]
         same = [m for m, other in enumerate(rows) if (other.set, other.item) == (row.set, row.item) and m != n]
         shown = ("model", "method", "seed", "values")
+        name, _, line = row.at.rpartition(":")
+        at = int(line) if line.isdecimal() else -1
+        places = [place for place, file in enumerate(_files(one)) if file.name == name and at in file.lines]
         return {
             "n": n,
             "total": len(rows),
             "row": msgspec.to_builtins(row),
-            "record": _place(one, row.at),
+            "record": {"file": places[0], "line": at} if places else None,
             # Episodes of journals are called after the entrant and the item.
             "replies": self._replies({f"{who} {row.item}" for who in (row.method, row.model) if who}),
             "same": [{"n": place, **{name: getattr(rows[place], name) for name in shown}} for place in same[:PAGE]],
@@ -258,16 +261,6 @@ def _opened(one: Holding, place: int) -> RecordingFile | RunVisits:
     if place >= len(files):
         raise NotFound("there is no such file")
     return files[place]
-
-
-def _place(one: Holding, at: str) -> dict[str, int] | None:
-    """Returns the place of the record that `FILE:LINE` names; None if it is not there."""
-    name, _, line = at.rpartition(":")
-    if line.isdecimal() and len(line) <= 12:
-        for place, file in enumerate(_files(one)):
-            if file.name == name and int(line) in file.lines:
-                return {"file": place, "line": int(line)}
-    return None
 
 
 _EPISODES = 20_000  # that are searched for a name
