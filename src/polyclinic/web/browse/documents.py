@@ -109,13 +109,23 @@ class Documents:
         document = _named(one)
         if _has_results(one):
             found = _results(one)
-            document |= {"record": _record_of(found), "items": len(found.rows), **_table((one,))}
+            record: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
+            settings = record.get("configuration", {}).items()
+            record["configuration"] = {name: told for name, told in settings if len(str(told)) <= _LONGEST_SETTING}
+            record["command"] = command_words(found.record.command)
+            document |= {"record": record, "items": len(found.rows), **_table((one,))}
         if one.holds == "hospital":
             document |= run_visits(one).about
         elif one.holds == "learning":
-            document |= _learning(one.path)
-        told = [{"name": file.name, "kind": file.kind, "records": len(file.lines)} for file in files if file.name]
-        return document | {"files": told}
+            file = one.path / SUMMARY if (one.path / SUMMARY).is_file() else one.path / RECORD
+            told = decoded(file, dict[str, Any], "the results of a practice")
+            n = sum(of_disease.get("n", 0) for of_disease in told.get("by_disease", {}).values())
+            for point in told.get("curve", ()):  # with an interval of 95 % at each test
+                point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
+            options = without_secrets(decoded(one.path / LEARNING, dict[str, Any], "settings"))
+            document |= {"learning": without_secrets(told), "tests": n, "settings": options}
+        named = [{"name": file.name, "kind": file.kind, "records": len(file.lines)} for file in files if file.name]
+        return document | {"files": named}
 
     def _compared(self, one: Holding) -> Any:
         _results(one)
@@ -331,15 +341,6 @@ def _results(one: Holding) -> RunResults:
     return read_results(one.path)[0]
 
 
-def _record_of(found: RunResults) -> dict[str, Any]:
-    """Returns the record of a run, without anything secret."""
-    told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
-    settings = told.get("configuration", {})
-    told["configuration"] = {name: value for name, value in settings.items() if len(str(value)) <= _LONGEST_SETTING}
-    told["command"] = command_words(found.record.command)
-    return told
-
-
 @lru_cache(maxsize=64)
 def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     found = [_results(one) for one in holdings]
@@ -357,15 +358,3 @@ def _comparison(holdings: tuple[Holding, ...]) -> dict[str, Any]:
         return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
     except UserError as error:
         return {"rows": [], "problem": str(error)}
-
-
-def _learning(folder: Path) -> dict[str, Any]:
-    """Returns a learning curve, with an interval of 95 % at each test."""
-    file = folder / SUMMARY if (folder / SUMMARY).is_file() else folder / RECORD
-    told = decoded(file, dict[str, Any], "the results of a practice")
-    n = sum(one.get("n", 0) for one in told.get("by_disease", {}).values())
-    for point in told.get("curve", ()):
-        point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
-    begun = decoded(folder / LEARNING, dict[str, Any], "settings")
-    settings = begun.get("configuration", begun)
-    return {"learning": without_secrets(told), "tests": n, "settings": without_secrets(settings)}
