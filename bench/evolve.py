@@ -24,7 +24,8 @@ from polyclinic.memory.memory import About, entries_of, open_memory
 from polyclinic.memory.recall import PRACTICE
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.model import Wrapper
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.testing.endpoint import ENDPOINT_FAULTS, Endpoint
 
 MODEL = "direct/test"

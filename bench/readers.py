@@ -99,13 +99,6 @@ def meetings(path: Path) -> None:
         shutil.copyfile(Path(held) / path.name, path)
 
 
-def transcript(path: Path) -> object:
-    from polyclinic.results.page import _lines, transcript
-
-    _lines.cache_clear()
-    return transcript(path.parent, f"{path.name}:1")
-
-
 def practice(path: Path) -> object:
     from polyclinic.web.chair.classes import KeptClass
     from polyclinic.web.practice import Practice

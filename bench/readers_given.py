@@ -15,7 +15,6 @@ from bench.readers import (
     records,
     results,
     text,
-    transcript,
 )
 
 _MCQ = {"question": "Which?", "options": {"A": "x", "B": "y"}, "answer_idx": "A", "answer": "x"}
@@ -83,7 +82,6 @@ READERS = (
         _TRACE,
         in_command("score", "icd", "{}"),
     ),
-    ReaderTried("what was said of an item", ("results/page.py",), "t.jsonl", _TRACE, transcript),
     ReaderTried(
         "a trace in a sheet",
         ("judging/sheets.py", "judging/verdicts.py"),

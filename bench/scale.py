@@ -27,7 +27,8 @@ from polyclinic.lazy import collect_seldom
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.testing.endpoint import Endpoint, EndpointProcess
 
 LATENCY, SLOWER, SLOTS = 0.4, 4.0, 24
@@ -124,14 +125,60 @@ def prefixes() -> bool:
     return all(good)
 
 
+_BLOCK = 4  # characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens
+
+
+class PromptPrefixes:
+    """Prompts that were sent so far, by their beginnings.
+
+    Attributes:
+        characters: of all prompts.
+        repeated: those of them in a prefix that an earlier prompt had too.
+    """
+
+    def __init__(self):
+        self.characters = self.repeated = 0
+        self._seen = set()
+
+    def add(self, messages):
+        """Takes note of a prompt, as the wire has it; returns which share of it repeats a prefix."""
+        text = "\n".join(f"{message['role']}\n{message.get('content')}" for message in messages)
+        before, repeated, place = len(self._seen), 0, 0
+        for start in range(0, len(text), _BLOCK):
+            # A block counts with all that stands before it.
+            place = hash((place, text[start : start + _BLOCK]))
+            if place in self._seen and len(self._seen) == before:
+                repeated = min(start + _BLOCK, len(text))
+            self._seen.add(place)
+        self.characters += len(text)
+        self.repeated += repeated
+        return repeated / len(text) if text else 0.0
+
+    @property
+    def share(self):
+        """The share of all characters that repeat a prefix; 0 before there are any."""
+        return self.repeated / self.characters if self.characters else 0.0
+
+
+class _CachingEndpoint(Endpoint):
+    """Says of each prompt how much of it was sent before."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.prefixes = PromptPrefixes()
+
+    def cached(self, body):
+        return self.prefixes.add(body["messages"])
+
+
 async def _sent(words):
     """Returns how many calls a command makes with a model in every role, and how much of them repeats a prefix."""
-    async with Endpoint(answers=talks_on, prefixes=True) as endpoint:
+    async with _CachingEndpoint(answers=talks_on) as endpoint:
         model = ("--doctor", "direct/test", "--patient", "direct/test", "--base-url", endpoint.url)
         command = (sys.executable, "-m", "polyclinic", *words, *model, "--seed", "1", "--concurrency", "32")
         process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert await process.wait() == 0
-        return endpoint.answered, endpoint.counters()["prefix_share"]
+        return endpoint.answered, endpoint.prefixes.share
 
 
 def flight() -> bool:

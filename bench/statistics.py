@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.results.page import simultaneous
 from polyclinic.statistics.uncertainty import (
     Estimate,
     estimate,
@@ -62,7 +61,7 @@ def run(*options: str) -> None:
     told.add_argument("--seed", type=int, default=0)
     given = told.parse_args(options)
     rng = np.random.default_rng(given.seed)
-    for part in (shares, means, together, nothing_there, found):
+    for part in (shares, means, nothing_there, found):
         for one in part(rng, given.times):
             print(one, flush=True)
 
@@ -118,29 +117,6 @@ def holding(what: str, draw: Callable[[], Estimate], truth: float, times: int) -
             had += 1
             held += one.low - 1e-9 <= truth <= one.high + 1e-9
     return Frequency(what, held / had, had, least=0.95 - SLACK)
-
-
-def together(rng: Draws, times: int) -> Iterable[Frequency]:
-    """Six intervals of a figure, which are to hold all at once."""
-    entrants = 6
-
-    def hold(draw: Callable[[], Estimate], truth: float, share: bool) -> bool:
-        ends = [simultaneous(draw(), entrants, share=share) for _ in range(entrants)]
-        return all(one is None or one[0] - 1e-9 <= truth <= one[1] + 1e-9 for one in ends)
-
-    for alike in (0.0, 0.6):
-        held = sum(hold(lambda alike=alike: answers(rng, 0.8, alike), 80, True) for _ in range(times))
-        told = f"figure of {entrants} shares, correlation {alike:.1f}, all intervals hold"
-        yield Frequency(told, held / times, times, least=0.95 - SLACK)
-    _, draw, mean = DRAWN[0]
-    for n in (12, 40):
-
-        def drawn(n=n) -> Estimate:
-            return estimate(draw(rng, n).tolist(), resamples=RESAMPLES, seed=int(rng.integers(2**31)))
-
-        few = max(times // 2, 1)
-        held = sum(hold(drawn, mean, False) for _ in range(few))
-        yield Frequency(f"figure of {entrants} means of {n}, all intervals hold", held / few, few, least=0.95 - SLACK)
 
 
 def nothing_there(rng: Draws, times: int) -> Iterable[Frequency]:

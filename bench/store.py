@@ -92,7 +92,7 @@ def _nearest(server, n):
         _filled(Path(folder), server.url, vectors[:n])
         began = time.perf_counter()
         with open_memory(Path(folder)) as memory:
-            memory.records[ClinicalTask.DIAGNOSIS].nearest(vectors[n:], _K)
+            memory.records[ClinicalTask.DIAGNOSIS].nearest(vectors[n], _K)
         print(f"a memory of {n:,} entries, read and searched: {1e3 * (time.perf_counter() - began):.0f} ms")
 
 

@@ -3,6 +3,7 @@
 `make docs` calls it. With `--check` it writes nothing and fails where a file is not what it would write.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from api import reference
 from polyclinic.cases.case import case_schema
 from polyclinic.cli.commands import APP
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.knowledge import LINKED, Knowledge, linked_knowledge, read_knowledge
+from polyclinic.knowledge.knowledge import LINKED, Knowledge, read_knowledge
+from polyclinic.players.rules.lay_vocabulary import PHRASES
 from polyclinic.yaml_files import COMPILED, compile_shipped
 
 DOCS = Path(__file__).parent
@@ -22,6 +24,7 @@ MADE = "<!-- Made by `make docs`; change what it is made from. -->\n"
 def command_line() -> str:
     """Returns every command with its options."""
     shown = APP.generate_docs(output_format="markdown", recursive=True)
+    shown = re.sub(r"\n    (?=[^\s-])", " ", shown)  # the help of an option may have several lines
     return f"{MADE}\n{shown.replace('# polyclinic', '# The command line', 1)}"
 
 
@@ -71,18 +74,16 @@ def knowledge_pages(knowledge: Knowledge) -> str:
 
 def main() -> None:
     """Writes or checks the files."""
-    schema = msgspec.json.format(msgspec.json.encode(case_schema()), indent=2).decode()
-    made: dict[str | Path, str] = {
-        "api.md": f"{MADE}\n{reference()}",
-        "case.schema.json": schema + "\n",
-        "command-line.md": command_line(),
-        "knowledge.md": knowledge_pages(read_knowledge()),
-        COMPILED: compile_shipped().decode(),
+    schema = msgspec.json.format(msgspec.json.encode(case_schema()), indent=2)
+    made: dict[str | Path, bytes] = {
+        "api.md": f"{MADE}\n{reference()}".encode(),
+        "case.schema.json": schema + b"\n",
+        "command-line.md": command_line().encode(),
+        "knowledge.md": knowledge_pages(read_knowledge()).encode(),
+        COMPILED: compile_shipped(),
+        **{table.file: table.encode() for table in (LINKED, PHRASES)},
     }
-    stale = [name for name, text in made.items() if not _holds(DOCS / name, text)]
-    linked = linked_knowledge()
-    if not LINKED.is_file() or LINKED.read_bytes() != linked:
-        stale.append(LINKED)
+    stale = [name for name, content in made.items() if not _holds(DOCS / name, content)]
     if "--check" in sys.argv:
         # How help is laid out is for cyclopts to say, and differs between its versions.
         stale = [name for name in stale if name != "command-line.md"]
@@ -90,12 +91,12 @@ def main() -> None:
             sys.exit(f"stale: {', '.join(map(str, stale))}; run: make docs")
         return
     for name in stale:
-        (DOCS / name).write_bytes(linked if name == LINKED else made[name].encode())
-    print(f"{len(made) + 1} files made, {len(stale)} of them new")  # noqa: T201
+        (DOCS / name).write_bytes(made[name])
+    print(f"{len(made)} files made, {len(stale)} of them new")  # noqa: T201
 
 
-def _holds(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text("utf-8") == text
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
 
 
 if __name__ == "__main__":

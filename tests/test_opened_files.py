@@ -39,7 +39,7 @@ def strange(request, tmp_path):
     """Something that is no file that ends, and what must be said of it."""
     path = tmp_path / "given"
     if request.param == "device":
-        yield Path("/dev/zero"), "a device that never ends"
+        yield Path("/dev/zero"), "more than 1 MiB came"
     elif request.param == "pipe":
         os.mkfifo(path)
         yield path, "nobody has written to this pipe"
@@ -126,7 +126,7 @@ def test_files_are_closed(tmp_path):
     before = len(list(Path("/dev/fd").iterdir()))
     assert [text for _, text in read_lines(tmp_path / "lines.gz")] == [LINE.decode()]
     with pytest.raises(BadInput):
-        opened(Path("/dev/zero"))
+        opened(tmp_path)
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 

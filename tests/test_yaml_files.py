@@ -7,7 +7,6 @@ import pytest
 
 from polyclinic import yaml_files
 from polyclinic.errors import BadInput
-from polyclinic.knowledge import knowledge
 from polyclinic.yaml_files import read_yaml
 
 
@@ -40,18 +39,6 @@ def test_what_is_none(tmp_path, text, problem):
 def test_the_compiled_files_are_the_files():
     """`make docs` writes them again where this fails."""
     assert yaml_files.COMPILED.read_bytes() == yaml_files.compile_shipped()
-    assert knowledge.LINKED.read_bytes() == knowledge.linked_knowledge()
-
-
-def test_the_linked_knowledge_is_read_while_its_files_are_the_same(monkeypatch):
-    with monkeypatch.context() as without:
-        without.setattr(knowledge, "link_knowledge", lambda folder: pytest.fail("is linked"))
-        read = knowledge._read.__wrapped__(knowledge.DATA)
-    written = msgspec.msgpack.encode(knowledge.plain(read))
-    assert written == msgspec.msgpack.encode(knowledge.plain(knowledge.link_knowledge(knowledge.DATA)))
-    monkeypatch.setattr(knowledge, "_sum_of_sources", lambda: b"another")
-    monkeypatch.setattr(knowledge, "link_knowledge", lambda folder: "linked again")
-    assert knowledge._read.__wrapped__(knowledge.DATA) == "linked again"
 
 
 def test_a_shipped_file_that_was_changed_is_read_as_it_is(tmp_path, monkeypatch):

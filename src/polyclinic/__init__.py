@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from polyclinic.generation.draw import generate as generate
     from polyclinic.knowledge.knowledge import read_knowledge as read_knowledge
     from polyclinic.models.open import open_model as open_model
-    from polyclinic.models.session import ModelSettings as ModelSettings
+    from polyclinic.models.settings import ModelSettings as ModelSettings
     from polyclinic.players.minds import Minds as Minds
     from polyclinic.visits.visit import consult as consult
     from polyclinic.visits.team import confer as confer

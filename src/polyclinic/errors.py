@@ -35,19 +35,20 @@
         ├── WrongAnswer      players: a mind answered with something else than it was asked for
         ├── NotAsked         judges: the run ended before the judge was asked
         ├── LeakingPersona   cli: a persona that was made names the diagnosis, or a result
-        ├── ModelError       the model misbehaved: it answered, and the answer cannot be used
-        │   ├── UnreadableReply   not what was asked for, also when asked again
-        │   │   ├── CutOff        the answer ended before its end: it was longer than max_tokens allows
-        │   │   └── NamesDisease  hospital: a life that a model wrote names a disease
-        │   └── Refused           the model, or its provider's filter, will not answer
-        └── EndpointError    the endpoint gave no answer at all
-            ├── Unreachable       nobody listens there
-            ├── TimedOut          no answer within the time-out
-            ├── RateLimited       too many requests, for longer than we wait
-            ├── BrokenProvider        models: a provider of the user's raised an error, or gave no answer
-            ├── Rejected          it takes no such request (400, 403, 413, 422 ...); sent again, it would fail again
-            └── Broken            an error of the server, or something that is no answer
-                └── TooLarge      an answer beyond all bounds, cut off
+        └── CallFailure      a call of a model came to nothing
+            ├── ModelError       the model misbehaved: it answered, and the answer cannot be used
+            │   ├── UnreadableReply   not what was asked for, also when asked again
+            │   │   ├── CutOff        the answer ended before its end: it was longer than max_tokens allows
+            │   │   └── NamesDisease  hospital: a life that a model wrote names a disease
+            │   └── Refused           the model, or its provider's filter, will not answer
+            └── EndpointError    the endpoint gave no answer at all
+                ├── Unreachable       nobody listens there
+                ├── TimedOut          no answer within the time-out
+                ├── RateLimited       too many requests, for longer than we wait
+                ├── BrokenProvider        models: a provider of the user's raised an error, or gave no answer
+                ├── Rejected          it takes no such request (400, 403, 413, 422 ...); sent again, it would fail again
+                └── Broken            an error of the server, or something that is no answer
+                    └── TooLarge      an answer beyond all bounds, cut off
 
 A failure is counted under its class name and is never turned into an answer.
 """
@@ -154,12 +155,7 @@ class RunStopped(PolyclinicError):
 
 
 class StoppedEarly(RunStopped):
-    """The evaluation ended before its end.
-
-    Attributes:
-        summary: of the plays that were over, None where none can be made.
-        why: what ended it.
-    """
+    """The evaluation ended before its end; with a summary of the plays that were over, and what ended it."""
 
     def __init__(self, why: RunStopped, over: str = "", *, summary: Any = None) -> None:
         self.summary = summary
@@ -183,8 +179,8 @@ class PersonLeft(PolyclinicError):
     """A person who plays has left the terminal. The text says how to go on."""
 
 
-class ModelError(PlayFailure):
-    """The model answered, and the answer cannot be used.
+class CallFailure(PlayFailure):
+    """A call of a model came to nothing.
 
     Args:
         text: what the model said.
@@ -195,10 +191,14 @@ class ModelError(PlayFailure):
         replayed: it comes from a journal, and costs nothing now.
     """
 
-    def __init__(self, problem: str, *, text: str = "", usage: object = None, attempts: int = 1) -> None:
+    def __init__(self, problem: str, *, text: str = "", usage: Any = None, attempts: int = 1) -> None:
         self.problem, self.text, self.usage, self.attempts = problem, text, usage, attempts
         self.replayed = False
         super().__init__(problem)
+
+
+class ModelError(CallFailure):
+    """The model answered, and the answer cannot be used."""
 
 
 class UnreadableReply(ModelError):
@@ -213,12 +213,8 @@ class Refused(ModelError):
     """The model, or its provider's filter, will not answer."""
 
 
-class EndpointError(PlayFailure):
+class EndpointError(CallFailure):
     """The endpoint gave no answer; `usage` is what earlier answers to the same question cost."""
-
-    def __init__(self, problem: str, *, attempts: int = 1, usage: object = None) -> None:
-        self.problem, self.attempts, self.usage = problem, attempts, usage
-        super().__init__(problem)
 
 
 class Unreachable(EndpointError):

@@ -44,7 +44,10 @@ def check_file(path: Path) -> None:
     """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory."""
     try:
         if not path.exists():
-            raise BadInput(f"no such file{_meant_file(path)}", path=path)
+            near = ""
+            with suppress(OSError):
+                near = meant(path.name, [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)])
+            raise BadInput(f"no such file{near}", path=path)
         check_kind(path)
         size = path.stat().st_size
     except OSError as error:
@@ -55,24 +58,13 @@ def check_file(path: Path) -> None:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
 
 
-def _meant_file(path: Path) -> str:
-    """Returns which of the files beside it may be meant."""
-    try:
-        return meant(path.name, [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)])
-    except OSError:
-        return ""
-
-
 def no_folder(path: Path) -> str:
     """Returns what is wrong with what is no folder."""
     return "this is a file, and no folder" if path.exists() else "no such folder"
 
 
 class ReadLine(NamedTuple):
-    """A line that is not blank: its number from 1, its text, and what is wrong with it, "" where nothing is.
-
-    Of a line that is too long only the beginning stands there; what is not UTF-8 is replaced.
-    """
+    """A line that is not blank: number, text (the beginning, of a line that is too long), and what is wrong with it."""
 
     number: int
     text: str
@@ -80,10 +72,7 @@ class ReadLine(NamedTuple):
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields the lines that are not blank, with their numbers from 1, without ever holding the whole file.
-
-    A file whose name ends in .gz is unpacked.
-    """
+    """Yields the lines that are not blank, with their numbers from 1; a file ending in .gz is unpacked."""
     for number, text, broken in read_any_lines(path):
         if broken:
             raise BadInput(broken, path=path, line=number)
@@ -124,38 +113,30 @@ def read_any_lines(path: Path) -> Iterator[ReadLine]:
 def read_records(
     path: Path, kind: type[T], what: str, *, keys_once: bool = False, bad: list[BadInput] | None = None
 ) -> Iterator[tuple[int, T]]:
-    """Yields the JSON objects of a file, one a line, each with its line's number; an error calls them `what`.
-
-    With a list for what is `bad`, a line that is none goes there, and is passed over.
-    """
+    """Yields JSON objects, one a line, with line numbers; errors call them `what`, and go to `bad` if it is given."""
     decoder = msgspec.json.Decoder(kind)
     for number, line, broken in read_any_lines(path):
-        try:
-            record = _record(decoder, line, broken, what, keys_once=keys_once)
-        except BadInput as error:
-            told = BadInput(error.problem, path=path, line=number, field=error.field)
-            if bad is None:
-                raise told from None
-            bad.append(told)
+        problem, field = broken, ""
+        if not problem:
+            try:
+                record = decoder.decode(line)
+            except msgspec.ValidationError as error:
+                problem, field = split_place(str(error))
+                problem = f"not {what}: {problem}"
+            except msgspec.DecodeError as error:
+                problem = f"not JSON ({error}); there is one object a line"
+            except RecursionError:
+                problem = "the JSON is nested too deeply"
+            else:
+                if keys_once and (twice := key_twice(line)):
+                    problem = f"{twice!r} stands twice in {what}; a key stands once"
+        if not problem:
+            yield number, record
             continue
-        yield number, record
-
-
-def _record(decoder: msgspec.json.Decoder[T], line: str, broken: str, what: str, *, keys_once: bool) -> T:
-    if broken:
-        raise BadInput(broken)
-    try:
-        record = decoder.decode(line)
-    except msgspec.ValidationError as error:
-        problem, field = split_place(str(error))
-        raise BadInput(f"not {what}: {problem}", field=field) from None
-    except msgspec.DecodeError as error:
-        raise BadInput(f"not JSON ({error}); there is one object a line") from None
-    except RecursionError:
-        raise BadInput("the JSON is nested too deeply") from None
-    if keys_once and (twice := key_twice(line)):
-        raise BadInput(f"{twice!r} stands twice in {what}; a key stands once")
-    return record
+        told = BadInput(problem, path=path, line=number, field=field)
+        if bad is None:
+            raise told
+        bad.append(told)
 
 
 def key_twice(line: str) -> str:
@@ -224,7 +205,7 @@ def check_writable(path: Path, *, unlike: Path | None = None, begins: bytes = b"
         raise BadInput("this is the file that is read; name another one to write to", path=path)
     if path.is_file() and (path.suffix == _LOCK or is_result(path.resolve())):
         raise BadInput("this is a part of what a run has left; name another file to write to", path=path)
-    if not _begins(path, begins):
+    if (head := _head(path, len(begins))) and head.lower() != begins.lower():
         raise BadInput("there is a file of another kind; name another, or move that away first", path=path)
 
 
@@ -235,13 +216,11 @@ def _check_place(path: Path) -> None:
         raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInput("may not be written to", path=path)
-    if not _begins(path, _DATABASE, other=True):
+    if _head(path, len(_DATABASE)) == _DATABASE:
         raise BadInput("this is a run, a journal or another database; name another file to write to", path=path)
 
 
 class _Left(msgspec.Struct):
-    """What the record of a run says about the other files in its folder."""
-
     files: list[str] = []
 
 
@@ -254,51 +233,42 @@ def is_result(path: Path) -> bool:
     return False
 
 
-def _begins(path: Path, said: bytes, *, other: bool = False) -> bool:
-    """Whether a file that is there and holds anything begins so, or `other`; a file that is not there does."""
-    came = b""
-    if path.is_file():  # a pipe would be waited for
-        with suppress(OSError), path.open("rb") as file:
-            came = file.read(len(said))
-    return not came or (came.lower() == said.lower()) is not other
+def _head(path: Path, n: int) -> bytes:
+    """Returns the first bytes of a file, none of what is no file."""
+    with suppress(OSError):
+        if path.is_file():  # a pipe would be waited for
+            with path.open("rb") as file:
+                return file.read(n)
+    return b""
 
 
 def make_folder(path: Path, *, parents: bool = False) -> None:
-    """Makes a folder for results, before a long run, or takes one that is there and can be written to.
-
-    Without `parents`, the folder in which it is to lie must be there.
-    """
+    """Makes a folder for results, with its `parents` if wanted, or takes one that can be written to."""
     try:
-        if path.exists() and not path.is_dir():
-            raise BadInput("this is a file; name a folder", path=path)
-        if not parents and not path.parent.is_dir():
-            raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+        _check_folder(path, parents=parents)
         path.mkdir(parents=parents, exist_ok=True)
     except OSError as error:
         raise BadInput(f"cannot be made ({error.strerror})", path=path) from None
-    if not os.access(path, os.W_OK):
-        raise BadInput("may not be written to", path=path)
 
 
-def check_new_folder(path: Path, *, besides: Collection[str] = ()) -> None:
-    """Checks that a folder for the results of a run can be made, or holds nothing but the names `besides`.
-
-    A name that begins with a full stop may be there, too.
-
-    Raises:
-        BadInput: it cannot be made or written to, or holds something else.
-    """
-    if not path.is_dir():
-        if path.exists():
-            raise BadInput("this is a file; name a folder", path=path)
+def _check_folder(path: Path, *, parents: bool = False) -> None:
+    if path.is_dir():
+        if not os.access(path, os.W_OK):
+            raise BadInput("may not be written to", path=path)
+    elif path.exists():
+        raise BadInput("this is a file; name a folder", path=path)
+    elif not parents:
         if not path.parent.is_dir():
             raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
         if not os.access(path.parent, os.W_OK):
             raise BadInput("cannot be made (Permission denied)", path=path)
-        return
-    if not os.access(path, os.W_OK):
-        raise BadInput("may not be written to", path=path)
-    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and one.name not in besides]
+
+
+def check_new_folder(path: Path, *, besides: Collection[str] = ()) -> None:
+    """Checks that a folder can be made, or has only the names `besides` and those that begin with a full stop."""
+    _check_folder(path)
+    there = path.iterdir() if path.is_dir() else ()
+    held = [one.name for one in there if not one.name.startswith(".") and one.name not in besides]
     if held:
         shown = ", ".join(sorted(held)[:_NAMED]) + (f" and {len(held) - _NAMED} more" if len(held) > _NAMED else "")
         raise BadInput(f"the folder holds {shown}; name another folder, or move that away first", path=path)

@@ -1,7 +1,7 @@
 """How a file that somebody names is opened: whatever it is, reading it takes bounded time and memory.
 
 A pipe is read, as whoever names one wants that (`<(...)`, `/dev/stdin`); but not where nobody writes to it, nor for
-ever. A device that never ends, a socket and a folder are refused.
+ever; a device is read like a pipe. A socket, a disk and a folder are refused.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import select
 import stat
-import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,6 @@ MAX_PIPE_BYTES = 64 * 2**20  # nobody can say beforehand how much comes through 
 MAX_WHOLE_BYTES = 256 * 2**20  # what is read at once holds no more
 MAX_WRITTEN_BYTES = 4 * 2**20  # what people write by hand, as TOML or YAML, holds no more: its readers are slow
 _WRITER = 10.0  # seconds in which somebody must begin to write to a pipe
-_LOOK_AGAIN = 0.02  # seconds
 _CHUNK = 64 * 2**10
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NONBLOCK"))
 
@@ -37,26 +36,20 @@ def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
     with ExitStack() as stack:
         try:
             there = path.stat()
-            kind = there.st_mode
-            if problem := _no_file(kind):
-                raise BadInput(problem, path=path)
-            if stat.S_ISREG(kind) and there.st_size > most:
+            check_kind(path, there)
+            is_file = stat.S_ISREG(there.st_mode)
+            if is_file and there.st_size > most:
                 size = f"the file is {there.st_size / 2**20:,.0f} MiB"
                 raise BadInput(f"{size}; at most {most >> 20:,} MiB are read", path=path)
-            file = stack.enter_context(open(path, "rb", buffering=0, opener=_open))
-            if stat.S_ISCHR(kind) and not _ends(file.fileno()):
-                raise BadInput("this is a device that never ends; name a file", path=path)
-            head = _begun(file.fileno(), path) if stat.S_ISFIFO(kind) else b""
+            file = stack.enter_context(open(path, "rb", buffering=0, opener=lambda name, _: os.open(name, _FLAGS)))
+            if stat.S_ISFIFO(there.st_mode):
+                _wait_for_writer(file.fileno(), path)
             if hasattr(os, "O_NONBLOCK"):
                 os.set_blocking(file.fileno(), True)
         except OSError as error:
             raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
-        most = most if stat.S_ISREG(kind) else min(most, MAX_PIPE_BYTES)
-        return io.BufferedReader(_BoundedRead(file.read, stack.pop_all().close, path, most, head), _CHUNK)
-
-
-def _open(path: str, _: int) -> int:
-    return os.open(path, _FLAGS)
+        most = most if is_file else min(most, MAX_PIPE_BYTES)
+        return io.BufferedReader(_BoundedRead(file.read, stack.pop_all().close, path, most), _CHUNK)
 
 
 def unpacked(path: Path) -> io.BufferedReader:
@@ -76,20 +69,20 @@ def read_at_once(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
         return file.read()
 
 
-def check_kind(path: Path) -> None:
-    """Checks that a path is a file, or a pipe, whatever it holds."""
-    kind = path.stat().st_mode
-    if problem := _no_file(kind):
-        raise BadInput(problem, path=path)
-    if stat.S_ISCHR(kind):
-        opened(path).close()
+def check_kind(path: Path, found: os.stat_result | None = None) -> None:
+    """Checks that a path is a file, a pipe or a device of characters."""
+    kind = (found or path.stat()).st_mode
+    for is_kind, what in (
+        (stat.S_ISDIR, "this is a directory; name a file in it"),
+        (stat.S_ISSOCK, "this is a socket, and no file"),
+        (stat.S_ISBLK, "this is a disk, and no file"),
+    ):
+        if is_kind(kind):
+            raise BadInput(what, path=path)
 
 
 def check_regular(path: Path, *, most: int = MAX_FILE_BYTES) -> None:
-    """Checks that a path is a file that ends, of at most so many bytes: no pipe, no device, nor a link to one.
-
-    For what is read unasked, as by a server: whoever names a pipe in a command wants it read.
-    """
+    """Checks that a path is a regular file of at most so many bytes, for what is read without being named."""
     try:
         found = path.stat()
     except OSError as error:
@@ -100,59 +93,28 @@ def check_regular(path: Path, *, most: int = MAX_FILE_BYTES) -> None:
         raise BadInput(f"the file is larger than {most >> 20} MiB, the most that is read of it", path=path)
 
 
-def _no_file(kind: int) -> str:
-    """Returns what is wrong with what is no file and can never be read, "" where nothing is."""
-    if stat.S_ISDIR(kind):
-        return "this is a directory; name a file in it"
-    if stat.S_ISSOCK(kind):
-        return "this is a socket, and no file"
-    return "this is a disk, and no file" if stat.S_ISBLK(kind) else ""
-
-
-def _ends(device: int) -> bool:
-    """Whether a device is a terminal, where a person ends what is typed, or the one that holds nothing."""
-    return os.isatty(device) or os.path.samestat(os.fstat(device), os.stat(os.devnull))  # noqa: PTH116
-
-
-def _begun(pipe: int, path: Path) -> bytes:
-    """Waits until somebody writes to a pipe, and returns what has come by then."""
-    # One that has no name was given by who writes, or has written: there is nobody to wait for.
-    named = Path(os.path.realpath(path)).exists()
-    latest = time.monotonic() + _WRITER
-    while True:
-        try:
-            came = os.read(pipe, _CHUNK)
-        except BlockingIOError:
-            return b""  # somebody has it open, and will write
-        if came or not named:
-            return came
-        if time.monotonic() > latest:
+def _wait_for_writer(pipe: int, path: Path) -> None:
+    """Waits until somebody writes to a pipe, or has it open."""
+    if not select.select([pipe], [], [], _WRITER)[0]:
+        with suppress(BlockingIOError):  # raised if somebody has it open
+            os.read(pipe, 1)
             problem = f"nobody has written to this pipe for {_WRITER:g} seconds"
             raise BadInput(f"{problem}; begin to write to it first, or name a file", path=path)
-        time.sleep(_LOOK_AGAIN)
 
 
 class _BoundedRead(io.RawIOBase):
     """What is read, until so many bytes came."""
 
-    def __init__(
-        self,
-        read: Callable[[int], bytes],
-        close: Callable[[], object],
-        path: Path,
-        most: int,
-        head: bytes = b"",
-    ) -> None:
+    def __init__(self, read: Callable[[int], bytes], close: Callable[[], object], path: Path, most: int) -> None:
         super().__init__()
         self._read, self._close, self._path, self._left, self._most = read, close, path, most, most
-        self._head = io.BytesIO(head)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer).cast("B")
-        came = self._head.read(len(view)) or self._read(len(view))
+        came = self._read(len(view))
         self._left -= len(came)
         if self._left < 0:
             more = f"more than {self._most >> 20} MiB came, the most that is read"

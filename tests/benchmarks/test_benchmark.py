@@ -7,7 +7,7 @@ import pytest
 from polyclinic.errors import BudgetSpent, StoppedEarly
 from polyclinic.evaluations.evaluation import Plays
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.output import Output, file_names, write_results
 

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from polyclinic.cli.as_agent_hospital import PaperTown, check_practice, say_practice, town_of
-from polyclinic.cli.evolve_options import PracticeOptions
+from polyclinic.cli.evolve import PracticeOptions, check_practice, say_practice
+from polyclinic.cli.run import PaperTown, town_of
 from polyclinic.errors import UserError
 
 NOTHING = PaperTown(None, None, "", "")

@@ -9,7 +9,8 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import UserError
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 
 NUMBER = re.compile(r"number (\d+)")
 
@@ -199,7 +200,6 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         ),
         (("config", "show", "medagent"), "did you mean medagents?"),
         (("corpus", "search", "knowlege", "fever"), "did you mean knowledge?"),
-        (("models", "check", "--install", "smollm"), "did you mean smollm2?"),
     ],
 )
 def test_the_name_that_is_meant_is_told(complaint, words, told):
@@ -286,13 +286,13 @@ def test_what_a_script_lacks_is_named(run, lived, tmp_path):
 
 
 def test_every_call_is_a_row(run, complaint, folder):
-    calls = json.loads(run("results", "show", folder, "--rows", "calls", "--format", "json").stdout)
+    calls = json.loads(run("results", "show", folder, "--rows", "calls", "--json").stdout)
     assert len(calls) == 48 and not any("sesame" in str(one) for one in calls)
     assert {(one["role"], one["model"]) for one in calls} == {
         (method, model) for method in ("zero_shot", "chain_of_thought") for model in ("direct/good", "direct/bad")
     }
     assert all(one["tokens_in"] and one["cost"] and one["requests"] == 1 and not one["error"] for one in calls)
-    items = json.loads(run("results", "show", folder, "--rows", "items", "--format", "json").stdout)
+    items = json.loads(run("results", "show", folder, "--rows", "items", "--json").stdout)
     assert {(one["player"], one["item"]) for one in calls} == {(one["method"], one["item"]) for one in items}
     bare = folder.parent.with_name("bare")
     bare.mkdir()

@@ -215,7 +215,6 @@ def test_what_a_run_was_of_stands_with_it(run, tmp_path):
     }  # fmt: skip
     (method,) = about["methods"].values()
     assert method == {"method": "tree_of_reasoning", "settings": {"rounds": 1}}
-    assert len(about["cases_sha256"]) == 64 and about["version"]
     assert json.loads((tmp_path / "o" / "summary.json").read_text())["run"] == about
 
 

@@ -27,12 +27,13 @@ def test_a_later_source_overrides_an_earlier_one(run, tmp_path):
 def test_a_section_holds_settings(complaint, tmp_path):
     bad = written(tmp_path, "a.toml", "seed = 1\n\n[run]\nmax_failures = 101\n")
     told = complaint(*CONSULT, "--config", bad)
-    assert "run.max-failures 101; allowed: 0 to 100" in told
+    assert "a.toml:4: run.max-failures 101; allowed: 0 to 100" in told
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("seed = 'x'\n", "a.toml:1: --seed x; allowed: a whole number"),
         ("seed = 1\n[models]\ntimeuot = 3\n", "a.toml:3: no key models.timeuot (did you mean models.timeout?)"),
         ("sed = 1\n", "a.toml:1: no key sed (did you mean seed?)"),
         ("seed = [1, 2]\n", "a.toml:1: seed takes one value, and 2 came"),

@@ -81,3 +81,18 @@ def test_of_a_study_the_runs_that_failed_are_held_again(run, serving, tmp_path):
             assert endpoint.requests == asked + 1
     assert "failed" not in json.loads(record.read_bytes())
     assert all(row["end"] != "failed" for row in rows(tmp_path / "out"))
+
+
+def test_other_options_or_servers_are_refused_where_answers_are_kept(run, serving, medqa, tmp_path):
+    words = ("cases", "patient-test", "--cases", "shipped", "--limit", 2, "--writer", "direct/a", "--out", "made.json")
+    with serving(None) as endpoint:
+        words += ("--base-url", endpoint.url, "--concurrency", 1, "--token-budget", 1)
+        assert "goes on" in run(*words, cwd=tmp_path, code=1).stderr
+        other = run(*words, "--set", "patient-test.rounds=2", cwd=tmp_path, code=2).stderr
+        assert "with --rounds" in other and "is now with --rounds 2" in other
+    exam = ("eval", "exam", "medqa", medqa, "--limit", 1, "--model", "direct/a", "--out", tmp_path / "out")
+    with serving(answers) as endpoint, serving(answers) as another:
+        run(*exam, "--base-url", endpoint.url)
+        other = run(*exam, "--base-url", another.url, code=2).stderr
+        assert f"was run with --base-url {endpoint.url}, and is now with --base-url {another.url}" in other
+        run(*exam, "--base-url", endpoint.url, "--base-url", another.url)

@@ -8,7 +8,8 @@ from polyclinic.errors import UserError
 from polyclinic.evaluations.protocol import check_methods, followed, held_by
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.protocols.following import protocol_text
 from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings
 from polyclinic.testing.endpoint import Endpoint

@@ -152,11 +152,11 @@ def test_a_key_that_is_refused_from_some_moment_on(run, serving, medqa, tmp_path
     def answer_until_locked(body):
         requests.append(body)
         if len(requests) == LOST[name]:
-            endpoint._key = "another"
+            endpoint.key = "another"
         return answers(body)
 
     def unlock():
-        endpoint._key = None
+        endpoint.key = None
 
     with serving(answer_until_locked) as endpoint:
         words = command(name, medqa, tmp_path, endpoint)

@@ -39,7 +39,7 @@ def options_of(command: str) -> set[str]:
     app = APP
     for word in command.split():
         app = app[word]
-    return {name for argument in app.assemble_argument_collection() for name in argument.names}
+    return {name for argument in app.assemble_argument_collection() if argument.parse for name in argument.names}
 
 
 def takes_a_database(command: str) -> bool:

@@ -16,7 +16,7 @@ _UNSTABLE = re.compile(
 )
 """Keys whose values are times, paths, versions, addresses, files that were read, or the command line itself."""
 
-_PRIVATE = "private"  # answers of models, and the configuration
+_PRIVATE = "private"  # of a folder, or "FILE.private": answers of models, and the configuration
 _SKIPPED = ("SHA256SUMS", "run.lock", "calls.jsonl", "references.bib")
 _TEXTS = {".json", ".jsonl", ".csv"}
 _LONG = 48  # characters of a text that is kept as it is; of a longer one its hash
@@ -43,7 +43,7 @@ def reduced(folder: Path, before: set[Path], printed: list[object], fields: dict
             file.is_file()
             and file.suffix in _TEXTS
             and file.name not in _SKIPPED
-            and file.parent.name != _PRIVATE
+            and not file.parent.name.endswith(_PRIVATE)
             and not _hidden(name)
         ):
             value = clean.read(file.read_text("utf-8"), file.suffix)

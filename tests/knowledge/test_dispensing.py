@@ -13,13 +13,11 @@ from polyclinic.knowledge.safety import (
     egfr,
     goes_on,
     objection,
-    read_cautions,
     told_at_the_counter,
     with_results,
 )
 from polyclinic.knowledge.treatment import PlannedTreatment, PlanPatient, VisitFacts
 
-CAUTIONS = read_cautions()
 ATC = {"trimethoprim": "J01EA01", "codeine": "R05DA04", "sildenafil": "G04BE03", "valproate": "N03AG01"}
 
 
@@ -31,7 +29,7 @@ def drug(name):
 
 def against(name, *, age=40.0, sex="female", before=(), language="en", **known):
     presentation = Presentation(complaint="cough", age=age, sex=sex, language=language)
-    found = objection(drug(name), Known(**known), presentation, [drug(b) for b in before], CAUTIONS)
+    found = objection(drug(name), Known(**known), presentation, [drug(b) for b in before])
     return None if found is None else found.kind
 
 
@@ -49,12 +47,12 @@ def against(name, *, age=40.0, sex="female", before=(), language="en", **known):
     ],
 )
 def test_filtration_of_the_kidneys(creatinine, age, sex, filtered):
-    assert egfr(creatinine, age, sex, CAUTIONS) == pytest.approx(filtered, abs=1)
+    assert egfr(creatinine, age, sex) == pytest.approx(filtered, abs=1)
 
 
 def test_without_age_or_sex_the_filtration_is_not_known():
-    assert egfr(90, None, "male", CAUTIONS) is None
-    assert egfr(90, 40, None, CAUTIONS) is None
+    assert egfr(90, None, "male") is None
+    assert egfr(90, 40, None) is None
 
 
 @each_row(
@@ -155,7 +153,7 @@ def test_what_speaks_against_a_drug(name, known, kind):
 def test_what_is_taken_already_goes_on(options, known, on):
     language = known.pop("language", "en")
     presentation = Presentation(complaint="cough", age=60, sex="male", language=language)
-    assert goes_on([drug(name) for name in options.split()], Known(**known), presentation, CAUTIONS) == on
+    assert goes_on([drug(name) for name in options.split()], Known(**known), presentation) == on
 
 
 def handed_out(plan, known, presentation):
@@ -183,10 +181,10 @@ def test_a_test_tells_of_pregnancy_and_kidneys():
     presentation = Presentation(complaint="cough", age=60, sex="female")
     told = told_at_the_counter(presentation, History(past="Asthma."))
     assert (told.past, told.egfr, told.pregnant) == ("Asthma.", None, False)
-    found = with_results(told, presentation, CAUTIONS, {"creatinine": 300.0, "beta_hcg": 2000.0})
+    found = with_results(told, presentation, {"creatinine": 300.0, "beta_hcg": 2000.0})
     assert found.pregnant
     assert found.egfr == pytest.approx(15, abs=0.5)
-    assert not with_results(told, presentation, CAUTIONS, {"beta_hcg": 10.0}).pregnant
+    assert not with_results(told, presentation, {"beta_hcg": 10.0}).pregnant
 
 
 def test_the_next_alternative_is_handed_out_and_no_drug_twice():

@@ -13,7 +13,7 @@ from polyclinic.hospital.care.clinic import at_counter
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.disease_body import meets
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.knowledge.safety import Known, objection, read_cautions, told_at_the_counter
+from polyclinic.knowledge.safety import Known, objection, told_at_the_counter
 from polyclinic.knowledge.treatment import PlannedTreatment, PlanPatient, WhyNot, chosen, visit_facts
 from polyclinic.players.rules.staff import RulesPharmacist
 
@@ -129,7 +129,7 @@ def test_nothing_is_dissolved_in_a_stroke_before_the_head_was_seen(reader):
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "n"), [(4711, 300), (815, 300)])
 def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
-    cautions, rng, withheld, waiting = read_cautions(), random.Random(seed), 0, 0
+    rng, withheld, waiting = random.Random(seed), 0, 0
     names = {e.name.en: e.id for e in KNOWLEDGE.examinations.values()}
     for case in generate(KNOWLEDGE, n=n, seed=seed):
         presentation, history = case.record.presentation, case.record.history
@@ -143,7 +143,7 @@ def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
         at = asyncio.run(at_counter(RulesPharmacist(), presentation, facts.known, planned.measures))
         given = [drugs[i] for drugs, i in zip(planned.measures, at.given, strict=True) if i is not None]
         for place, drug in enumerate(given):
-            assert objection(drug, facts.known, presentation, given[:place], cautions) is None, (case.id, drug.id)
+            assert objection(drug, facts.known, presentation, given[:place]) is None, (case.id, drug.id)
         assert len({drug.id for drug in given}) == len(given)
         assert set(at.withheld) == {*at.instead, *at.lacking()}
         withheld += len(at.withheld)

@@ -23,7 +23,8 @@ def test_the_nearest_are_those_of_a_brute_force(n):
     library = MemoryLibrary(8)
     for number, vector in enumerate(vectors):
         library.add(record(number), vector)
-    for query, near in zip(queries, library.nearest(queries, 6), strict=True):
+    for query in queries:
+        near = library.nearest(query, 6)
         brute = sorted(range(n), key=lambda one: (-round(float(vectors[one] @ query), 6), one))[:6]
         assert near.places.tolist() == brute
         assert [one.asked.number for one in (library.entries[place] for place in near.places)] == brute
@@ -33,7 +34,7 @@ def test_of_equals_the_first_come_first():
     library = MemoryLibrary(2)
     for number in range(30):
         library.add(record(number), np.array([1, 0], dtype=np.float32))
-    (near,) = library.nearest(unit([[1, 1]]), 4)
+    near = library.nearest(unit([[1, 1]])[0], 4)
     assert near.places.tolist() == [0, 1, 2, 3]
 
 
@@ -47,17 +48,17 @@ def test_whole_numbers_over_their_length_are_compared_exactly_also_beyond_a_byte
             library.add(record(number), vector)
         for query in library.vectors[:5]:
             exact = np.round((vectors @ query.astype(float)).astype("f4"), 6)
-            (near,) = library.nearest(query[None], n)
+            near = library.nearest(query, n)
             assert near.cosines == pytest.approx(exact[near.places], abs=2e-6)
             assert near.places[0] == int(np.argmax(exact))
-            (was,) = library.as_it_was(n - 1).nearest(query[None], 3)
-            (joined,) = library.as_it_was(n - 1, after=[library]).nearest(query[None], 6)
+            was = library.as_it_was(n - 1).nearest(query, 3)
+            joined = library.as_it_was(n - 1, after=library).nearest(query, 6)
             assert was.cosines == pytest.approx(np.sort(np.round(then @ query, 6))[::-1][:3], abs=2e-6)
             assert len(joined.places) == min(6, 2 * n - 1)
         library.add(record(n), unit([[0.3, 0.1234567, *[0.2] * 14]])[0])
-        (mixed,) = library.nearest(library.vectors[:1], n)
+        mixed = library.nearest(library.vectors[0], n)
         assert mixed.cosines == pytest.approx(np.sort(library.vectors @ library.vectors[0])[::-1][:n], abs=2e-6)
 
 
 def test_nothing_comes_of_an_empty_one():
-    assert [len(near.places) for near in MemoryLibrary(2).nearest(unit([[1, 0], [0, 1]]), 3)] == [0, 0]
+    assert MemoryLibrary(2).nearest(unit([[1, 0]])[0], 3).pairs == []

@@ -26,8 +26,8 @@ def test_what_was_committed_is_there_again(tmp_path):
     with open_memory(tmp_path) as memory:
         assert [new[:2] for new in memory.news()] == [(ClinicalTask.DIAGNOSIS, RIGHT), (ClinicalTask.TREATMENT, LESSON)]
         assert memory.notes() == [Note(1, "batch", b"came")]
-        (found,) = memory.recall(ClinicalTask.TREATMENT, np.array([[0, 1]], "f4"), records=3, experience=1)
-        assert (found.near_records.places.tolist(), found.near_experience.cosines.tolist()) == ([], [1.0])
+        found = memory.recall(ClinicalTask.TREATMENT, np.array([0, 1], "f4"), records=3, experience=1)
+        assert (found.records.places.tolist(), found.experience.cosines.tolist()) == ([], [1.0])
 
 
 def test_a_batch_is_remembered_whole_or_not_at_all(tmp_path):
@@ -67,8 +67,8 @@ def test_experience_is_used_once_there_is_enough_of_it():
     memory = DoctorMemory(ABOUT)
     for expected in (0, 0, 3, 3):
         memory.commit([new(entry=LESSON)])
-        (found,) = memory.recall(ClinicalTask.DIAGNOSIS, np.array([[1, 0]], "f4"), records=3, experience=3)
-        assert len(found.near_experience.places) == expected
+        found = memory.recall(ClinicalTask.DIAGNOSIS, np.array([1, 0], "f4"), records=3, experience=3)
+        assert len(found.experience.places) == expected
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ LABELS = ("x", "y", "z")
 
 def put(case="c", task=ClinicalTask.DIAGNOSIS):
     question = Question(id=f"{case}/{task}", stem="?", options=dict(zip("ABC", LABELS, strict=True)))
-    return Put(task, question, LABELS, AskedTask(case=case, number=1, query="", options=LABELS))
+    return Put(task, question, AskedTask(case=case, number=1, query="", options=LABELS))
 
 
 def brought(records=(), experience=()):
@@ -27,9 +27,7 @@ def brought(records=(), experience=()):
     for right, cosine in experience:
         entry = Experience(asked=put().asked, before="?", after=right[0], right=right, principle="p")
         libraries[1].add(entry, np.array([cosine, np.sqrt(1 - cosine**2)], "f4"))
-    query = np.array([[1, 0]], "f4")
-    near = [library.nearest(query, 100)[0] for library in libraries]
-    return CameToMind(libraries[0], near[0], libraries[1], near[1])
+    return CameToMind(*(library.nearest(np.array([1, 0], "f4"), 100) for library in libraries))
 
 
 async def test_without_memory_it_guesses_evenly_and_the_same_again():
@@ -56,9 +54,8 @@ async def test_an_examination_is_worth_what_it_led_to():
     for answer, led_to in [("x", ()), ("y", (ClinicalTask.DIAGNOSIS, ClinicalTask.TREATMENT)), ("z", ())]:
         entry = MedicalRecord(asked=put().asked, answer=answer, led_to=led_to)
         library.add(entry, np.array([1, 0], "f4"))
-    near = library.nearest(np.array([[1, 0]], "f4"), 10)[0]
-    nothing = MemoryLibrary(2)
-    came = CameToMind(library, near, nothing, nothing.nearest(np.array([[1, 0]], "f4"), 1)[0])
+    query = np.array([1, 0], "f4")
+    came = CameToMind(library.nearest(query, 10), MemoryLibrary(2).nearest(query, 1))
     assert (await RecallDoctor(seed=1).answer(put(task=ClinicalTask.EXAMINATION), came)).label == "y"
 
 

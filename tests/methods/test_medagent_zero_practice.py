@@ -22,7 +22,6 @@ def put(language="en"):
     return Put(
         ClinicalTask.DIAGNOSIS,
         question,
-        LABELS,
         AskedTask(case="c1", number=1, query=context, options=LABELS),
         "practice",
     )
@@ -37,8 +36,7 @@ def brought(records=(), principles=()):
     for n, principle in enumerate(principles):
         entry = Experience(asked=asked, before="x", after="y", right=("y",), principle=principle)
         libraries[1].add(entry, np.array([1 - n / 10, 0], "f4"))
-    near = [library.nearest(np.array([[1, 0]], "f4"), 9)[0] for library in libraries]
-    return CameToMind(libraries[0], near[0], libraries[1], near[1])
+    return CameToMind(*(library.nearest(np.array([1, 0], "f4"), 9) for library in libraries))
 
 
 def said(key, reasoning="So."):

@@ -211,7 +211,7 @@ async def test_two_runs_on_one_journal_are_told_apart(tmp_path):
 async def test_a_full_disk_is_an_error_and_no_hang(tmp_path):
     async with Journal(tmp_path / "j") as journal:
         await journal.wrap(Scripted(["a"])).ask("first")
-        journal._keeper._writer._connection.execute("PRAGMA max_page_count = 1")
+        journal._own._writer._connection.execute("PRAGMA max_page_count = 1")
         with pytest.raises(BadInput, match=r"cannot be written .*full"):
             for number in range(100):
                 await journal.wrap(Scripted(["long " * 1000])).ask(f"x{number}")
@@ -309,12 +309,12 @@ async def test_where_two_are_answered_at_once_the_first_holds(tmp_path):
         async def keep(rows):
             kept.append(rows[-1][1][-1])
 
-        theirs._keeper.put = keep
+        theirs._own.put = keep
         await theirs.wrap(Scripted(["first"]), episode="e").ask("x")
 
         async def stood(rows):
             return kept[0]
 
-        ours._keeper.put = stood
+        ours._own.put = stood
         reply = await ours.wrap(Scripted(["second"]), episode="e").ask("x")
         assert (reply.text, reply.value, reply.replayed) == ("first", "first", False)

@@ -14,7 +14,7 @@ from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.models.journal import Journal
 from polyclinic.models.secrets import check_address, check_no_key
 from polyclinic.models.server import SHORTEST_PIECE
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.testing.endpoint import ENDPOINT_FAULTS, MODEL_FAULTS, Endpoint
 
 KEY = "sk-proj-THIS-IS-THE-SECRET-0123456789"

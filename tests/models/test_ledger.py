@@ -13,7 +13,7 @@ from polyclinic.models.limits import AnswerWanted, Limit
 from polyclinic.models.model import Price, Usage
 from polyclinic.models.provider import Provider
 from polyclinic.models.scripted import Scripted
-from polyclinic.models.session import read_price
+from polyclinic.models.settings import read_price
 from polyclinic.models.wire import completion
 from polyclinic.testing.endpoint import Endpoint
 

@@ -10,7 +10,8 @@ from polyclinic.errors import BadInput, EndpointError, TimedOut, UserError
 from polyclinic.models.open import open_model
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.provider import BrokenProvider
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import model_of
 
 FILE = """

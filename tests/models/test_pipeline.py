@@ -11,7 +11,8 @@ from polyclinic.models.limits import Limit
 from polyclinic.models.model import Reply, Usage
 from polyclinic.models.pipeline import Asker, Hook, OneConversation, Place, Repeating, Tuning, find_hook, with_hooks
 from polyclinic.models.scripted import Scripted
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.testing.endpoint import Endpoint
 

@@ -14,7 +14,8 @@ from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.retry import Fault
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.testing.endpoint import Endpoint
 
 NAME = "direct/test"

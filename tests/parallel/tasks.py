@@ -10,9 +10,9 @@ from pathlib import Path
 from polyclinic.errors import BadInput, EndpointError
 from polyclinic.models.journal import Journal
 from polyclinic.models.model import Reply, Usage
-from polyclinic.models.open import OpenModels
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session
+from polyclinic.models.session import OpenModels, Session
+from polyclinic.models.settings import ModelSettings
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Asks:
     @asynccontextmanager
     async def open(self, side):
         ledger = side.ledger(self.settings)
-        async with Journal(side.keeper, run="test") as journal:
-            session = Session(OpenModels.just({"fake": Fake(self.asked)}), journal, ledger)
+        async with Journal(side, run="test") as journal:
+            session = Session(OpenModels({"fake": Fake(self.asked)}), journal, ledger)
 
             async def compute(item, _side):
                 model = session.model("fake", Asker("doctor", self.episode or item))

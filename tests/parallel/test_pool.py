@@ -12,7 +12,7 @@ from tests.parallel.tasks import Asks, Squares, Unopened
 from polyclinic.errors import BadInput, BudgetSpent, EndpointError, UserError
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.sites import WorkerLost

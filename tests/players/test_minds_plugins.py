@@ -19,7 +19,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.mind_names import model_of
-from polyclinic.players.minds import Minds, _PlayedPart, check_mind
+from polyclinic.players.minds import Minds, check_mind
 from polyclinic.players.own_mind import OwnMind, in_full
 from polyclinic.players.player import (
     CONCLUDE,
@@ -380,7 +380,7 @@ async def test_a_function_plays_every_role_and_its_exceptions_are_failures(role)
         asked.append(ask.purpose)
         return {}["nothing"]
 
-    mind = Minds(**{role: mine}, knowledge=KNOWLEDGE, seed=1)._make(_PlayedPart(role, "p", "p"))
+    mind = Minds(**{role: mine}, knowledge=KNOWLEDGE, seed=1)._make(role, "p")
     with pytest.raises(BrokenMind, match=r"test_minds_plugins.py:\d+: KeyError: 'nothing'"):
         await mind.answer(SPEAK, None)
     assert asked == ["speak"]

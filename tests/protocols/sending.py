@@ -17,7 +17,7 @@ from polyclinic.cases.record import Finding, History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.evaluations.aie.distractors import with_made_questions
-from polyclinic.evaluations.aie.evaluation import see_patient
+from polyclinic.evaluations.aie.evaluation import LIMITS
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.judging.director import ModelJudge
 from polyclinic.judging.disease_names import extract_diseases
@@ -136,16 +136,16 @@ async def _tor_ours(language, model):
 async def _agent_hospital(language, model):
     question = TASKS[language]
     asked = AskedTask(case="c", number=1, query=question.context, options=LABELS)
-    put = Put(ClinicalTask.DIAGNOSIS, question, LABELS, asked, "practice")
+    put = Put(ClinicalTask.DIAGNOSIS, question, asked, "practice")
     records, experience = MemoryLibrary(2), MemoryLibrary(2)
     other = AskedTask(case="c0", number=1, query="of another patient", options=LABELS)
     experience.add(
         Experience(asked=other, before="x", after="y", right=("y",), principle="Look twice."), np.array([1, 0], "f4")
     )
-    near = [library.nearest(np.array([[1, 0]], "f4"), 1)[0] for library in (records, experience)]
+    came = CameToMind(*(library.nearest(np.array([1, 0], "f4"), 1) for library in (records, experience)))
     doctor = MedAgentZero("direct/listening", lambda _: model)
-    await doctor.answer(put, CameToMind(records, near[0], experience, near[1]))
-    await doctor.learn(put, CameToMind(records, near[0], experience, near[1]), TaskAnswer("influenza", "So."), LABELS)
+    await doctor.answer(put, came)
+    await doctor.learn(put, came, TaskAnswer("influenza", "So."), LABELS)
 
 
 VIGNETTES = {
@@ -184,7 +184,9 @@ async def _aie(language, model, staging=None):
             seed=0,
             models=dict.fromkeys((doctor, "direct/p"), model),
         )
-        visits[doctor] = [await see_patient(case, minds, staging=staging or paper)]
+        visits[doctor] = [
+            await see(case, minds, max_turns=LIMITS[language] - 1, put_question=True, staging=staging or paper)
+        ]
     await judge_pairs(visits, model, cases=[case], seed=0)
     await with_made_questions([msgspec.structs.replace(case, question=None)], model, read_knowledge(), seed=0)
     return ("Bordetella infection",)
@@ -195,7 +197,7 @@ async def _aie_ours(language, model):
     await _aie(language, model, Staging(thinks=True))
     case = ONLINE[language]
     minds = Minds(doctor="rules", patient="direct/p", knowledge=read_knowledge(), seed=0, models={"direct/p": model})
-    await with_states(case, await see_patient(case, minds, max_turns=2), minds)
+    await with_states(case, await see(case, minds, max_turns=2, put_question=True), minds)
     return ("Bordetella infection",)
 
 

@@ -7,7 +7,6 @@ from tests.results.test_results import written
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.folder import ItemRow
 from polyclinic.results.joining import join
-from polyclinic.results.page import simultaneous
 from polyclinic.results.printed import printed
 from polyclinic.results.reading import read_results
 from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate, wilson
@@ -73,16 +72,6 @@ def test_a_difference_over_seeds_is_as_sure_as_over_its_cases(tmp_path):
     assert pooled.difference.p == pytest.approx(once.difference.p, rel=0.1) and naive.p < once.difference.p / 3
     assert width(pooled.difference) == pytest.approx(width(once.difference), rel=0.05)
     assert width(naive) < 0.6 * width(pooled.difference)
-
-
-@pytest.mark.parametrize("share", [0.0, 100.0])
-def test_figures_go_by_cases_where_all_are_alike(tmp_path, share):
-    """Drawn intervals are wider than those of the table, as they hold together, and never narrower."""
-    rows = rows_of("right", lambda *_: share)
-    one = joined(tmp_path / "a", rows, "right").rows[0].measures["right"]
-    assert simultaneous(one, 1, share=True) == pytest.approx((one.low, one.high), abs=0.01)
-    low, high = simultaneous(one, 5, share=True)
-    assert high - low > width(one)
 
 
 def test_that_seeds_are_pooled_stands_in_the_table(tmp_path):

@@ -4,21 +4,24 @@ import asyncio
 import json
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.retrieval.conftest import BOOK
 
 from polyclinic.errors import BadInput, Unreachable, UserError
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Price
 from polyclinic.models.open import open_model
-from polyclinic.models.session import ModelSettings
-from polyclinic.retrieval.corpus import WORDS, Corpus
-from polyclinic.retrieval.dense import ExactVectors
+from polyclinic.models.settings import ModelSettings
+from polyclinic.retrieval.corpus import FILE, WORDS, Corpus
+from polyclinic.retrieval.dense import nearest
 from polyclinic.retrieval.embedders import EndpointEmbedder, built_in, unit
 from polyclinic.retrieval.library import open_corpus
 from polyclinic.retrieval.retriever import Passage, Retriever
@@ -374,12 +377,9 @@ async def test_an_endpoint_makes_vectors_in_batches_journalled_and_counted(tmp_p
 def test_the_nearest_of_many_vectors_are_those_of_a_brute_force():
     draw = np.random.default_rng(7)
     vectors = unit(draw.standard_normal((3000, 32)).astype(np.float32))
-    exact = ExactVectors(32)
-    exact.add(range(3000), vectors)
-    exact.remove([5, 17, 17])
     brute = vectors @ vectors[300]
-    brute[[5, 17]] = -1
-    assert [n for n, _ in exact.search(vectors[300], 10)] == np.argsort(-brute, kind="stable")[:10].tolist()
+    found = nearest(np.arange(3000), vectors, vectors[300], 10)
+    assert [n for n, _ in found] == np.argsort(-brute, kind="stable")[:10].tolist()
 
 
 async def test_vectors_that_are_none_are_the_endpoints_fault(serving):
@@ -406,3 +406,13 @@ def test_searching_many_at_once_embeds_once(corpus):
 
     assert len({json.dumps([p.id for p in found]) for found in asyncio.run(all_at_once())}) == 1
     assert counting.asked == 5
+
+
+def test_a_passage_that_was_lost_is_an_error(tmp_path):
+    with Corpus(tmp_path) as corpus:
+        corpus.add(BOOK)
+    with closing(sqlite3.connect(tmp_path / FILE)) as file:
+        file.execute("UPDATE passages SET n = n + 10 WHERE id = 'gout'")
+        file.commit()
+    with pytest.raises(BadInput, match="a passage that was added is not there"), Corpus(tmp_path) as corpus:
+        corpus.find("uric acid", 3)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.results.page import simultaneous
 from polyclinic.statistics.uncertainty import (
     detectable_errors,
     ends,
@@ -94,19 +93,8 @@ def test_a_detectable_difference_of_many_is_two_point_eight_errors_and_of_few_is
     assert sorted(map(detectable_errors, (6, 8, 20, 100)), reverse=True) == [*map(detectable_errors, (6, 8, 20, 100))]
 
 
-@given(st.integers(0, 60), st.integers(1, 60), st.integers(1, 12))
-def test_intervals_that_hold_together_are_bonferronis(right, wrong, of):
-    values = [100.0] * right + [0.0] * wrong
-    low, high = simultaneous(share_estimate(values), of, share=True)
-    z = {1: 1.959964, 2: 2.241403, 5: 2.575829, 10: 2.807034}.get(of)
-    if z is not None:
-        expected = wilson(right, right + wrong, z=z)
-        assert (low, high) == pytest.approx((max(0.0, expected[0]), min(100.0, expected[1])), abs=1e-4)
-    assert low - 1e-6 <= share_estimate(values).low and high + 1e-6 >= share_estimate(values).high
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["shares", "means", "together", "nothing_there", "found"])
+@pytest.mark.parametrize("part", ["shares", "means", "nothing_there", "found"])
 def test_what_is_said_of_drawn_data_is_so(part):
     """A small draw of `python -m bench statistics`: what is far off is seen in it, what is a little off is not."""
     rng = np.random.default_rng(11)

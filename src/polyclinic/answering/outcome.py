@@ -77,6 +77,21 @@ class Outcome(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(self.answers)) if len(self.answers) == 1 else None
 
     @property
+    def failed(self) -> bool:
+        """No endpoint answered."""
+        return self.end is OutcomeEnd.FAILED
+
+    @property
+    def broken(self) -> bool:
+        """A method of the user's made a mistake."""
+        return self.end is OutcomeEnd.BROKEN
+
+    @property
+    def unreadable(self) -> bool:
+        """The model answered, but with no answer: unreadable, refused or cut off."""
+        return not (self.answers or self.failed or self.broken)
+
+    @property
     def calls(self) -> int:
         """How many calls it took."""
         return len(self.trace)

@@ -9,18 +9,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import another_id, check_layout, find_layout, load_element, recognise
 from polyclinic.cases.loaders.fields import same_options
-from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.pictures import words_of_place
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.terms import DiseaseNaming, DiseaseNamings, diagnosis_terms, result_terms
-from polyclinic.cases.withhold import WORDS, Known, clauses_of, known_as, ways_known, withhold
+from polyclinic.cases.withhold import WORDS, clauses_of, known_as, ways_known, withhold
 from polyclinic.errors import BadInput
 from polyclinic.files import key_twice
 from polyclinic.frames import Tabular
@@ -38,12 +38,6 @@ class Leak(msgspec.Struct, frozen=True, kw_only=True):
     term: str
     where: int
     excerpt: str
-
-
-def _ways_known(term: str, case: Case) -> set[Known]:
-    """Returns how the patient knows of what a term names."""
-    sections = case.record.history.sections()
-    return {how for name, text in sections for how in ways_known(term, text, section=name) if how is not None}
 
 
 def find_leaks(texts: Iterable[str], case: Case, *, revealed: Iterable[str] = ()) -> list[Leak]:
@@ -72,17 +66,15 @@ def find_leaks(texts: Iterable[str], case: Case, *, revealed: Iterable[str] = ()
                     known = [Folded(t) for t in (presentation.complaint, presentation.about, *revealed)]
                 if any(k.find(term) >= 0 for k in known):
                     continue
-                if kind == "diagnosis" and _may_be_named(term, text, case):
-                    continue
+                if kind == "diagnosis":
+                    # What the patient knows of may be named as far as that goes.
+                    told = case.record.history.sections()
+                    ways = {how for name, section in told for how in ways_known(term, section, section=name)} - {None}
+                    if "had" in ways or (ways and None not in ways_known(term, text)):
+                        continue
                 seen.append(term.casefold())
                 leaks.append(Leak(kind=kind, term=term, where=where, excerpt=folded.around(at, len(term))))
     return leaks
-
-
-def _may_be_named(term: str, text: str, case: Case) -> bool:
-    """Whether the patient knows of what a term names, and a text names it as far as that goes."""
-    ways = _ways_known(term, case)
-    return "had" in ways or (bool(ways) and None not in ways_known(term, text))
 
 
 _words = WORDS.section("concluded", dict[str, Pattern])
@@ -140,10 +132,8 @@ class CheckResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 def check_cases(path: str | Path, layout: str | None = None, *, namings: DiseaseNamings | None = None) -> CheckResult:
     """Reads a whole case file and collects what is wrong with it; a bad record does not end the check.
 
-    Args:
-        path: the file.
-        layout: its layout; where none is named, the first record that can be decoded tells.
-        namings: finds the diagnoses in other words (`knowledge.named_in.named_in`); word for word alone without it.
+    Without a layout, the first record that can be decoded tells. `namings` finds the diagnoses in other words
+    (`knowledge.named_in.named_in`); without it they are found word for word alone.
 
     Raises:
         BadInput: nothing of the file can be checked: it is missing, not a case file, or in no known layout.
@@ -151,25 +141,42 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
     path = shipped_path(path)
     check_layout(layout)
     problems: list[CaseProblem] = []
+
+    def bad(line: int, id: str, field: str, problem: str) -> None:
+        problems.append(CaseProblem(level="error", line=line, id=id, field=field, problem=problem))
+
     counts: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     settings: Counter[str] = Counter()
     first_seen: dict[str, int] = {}
-    for element in _elements(path, problems):
+    elements = read_elements(path)
+    while True:
+        try:
+            element = next(elements, None)
+        except BadInput as error:
+            # Something breaks the reading itself, such as a line that is not UTF-8.
+            if not counts["read"]:
+                raise
+            bad(error.line or 0, "", error.field, f"{error.problem}; the check ends here")
+            break
+        if element is None:
+            break
         counts["read"] += 1
+        id = ""
         try:
             record = element.fields()
+            id = str(found) if isinstance(found := record.get("id"), str | int) else ""
         except BadInput as error:
-            problems.append(_unreadable(element, error))
+            bad(error.line or element.number, id, error.field, error.problem)
             continue
         layout = layout or recognise(element, record)
         if not find_layout(layout).keys_once and (twice := key_twice(element.text)):
             problem = f"the key {twice!r} stands twice in an object, and only the last is read; a key stands once"
-            problems.append(_error(element.number, _id_in(record), "", problem))
+            bad(element.number, id, "", problem)
         try:
             case = load_element(element, layout, record)
         except BadInput as error:
-            problems.append(_unreadable(element, error, _id_in(record)))
+            bad(error.line or element.number, id, error.field, error.problem)
             continue
         counts.update(n=1, with_question=case.question is not None, findings=len(case.record.findings))
         languages[case.presentation.language] += 1
@@ -179,7 +186,7 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
             another = another_id(case.id, first_seen)
             first_seen[another] = element.number
             problem = f"the id {case.id!r} stands in {element.part} {earlier} already; this case is read as {another!r}"
-            problems.append(_error(element.number, case.id, "$.id", problem))
+            bad(element.number, case.id, "$.id", problem)
         problems += check_case(case, line=element.number, namings=namings)
     return CheckResult(
         layout=layout or "",
@@ -310,29 +317,3 @@ def _question(case: Case) -> Iterator[tuple[Level, str, str]]:
     for answer in answers:
         if answer not in question.options:
             yield "error", "$.truth.answers", f"the right answer {answer!r} is none of the options {allowed}"
-
-
-def _elements(path: Path, problems: list[CaseProblem]) -> Iterator[Element]:
-    """Yields the records until one breaks the reading itself, such as a line that is not UTF-8."""
-    read = 0
-    try:
-        for element in read_elements(path):
-            read += 1
-            yield element
-    except BadInput as error:
-        if not read:
-            raise
-        problems.append(_error(error.line or 0, "", error.field, f"{error.problem}; the check ends here"))
-
-
-def _error(line: int, identifier: str, field: str, problem: str) -> CaseProblem:
-    return CaseProblem(level="error", line=line, id=identifier, field=field, problem=problem)
-
-
-def _unreadable(element: Element, error: BadInput, identifier: str = "") -> CaseProblem:
-    return _error(error.line or element.number, identifier, error.field, error.problem)
-
-
-def _id_in(record: dict[str, Any]) -> str:
-    found = record.get("id")
-    return str(found) if isinstance(found, str | int) else ""

@@ -23,6 +23,7 @@ from polyclinic.run import options
 from polyclinic.run.case_files import case_named
 from polyclinic.run.output import DOCUMENT, Output, finish
 from polyclinic.run.run import Run
+from polyclinic.run.storing import check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note
@@ -34,25 +35,19 @@ from polyclinic.visits.visit import examiner_of, patient_of
 async def ask(
     case: Annotated[str, options.ONE_CASE],
     /,
-    *question: Annotated[
-        str,
-        Parameter(
-            metavar="QUESTION",
-            help="What is asked, or ordered; each in quotation marks. Without one, at a terminal, you type them, one "
-            "after the other.",
-        ),
-    ],
+    *question: Annotated[str, Parameter(metavar="QUESTION")],
     layout: options.Layout = None,
     patient: Annotated[options.Patient | None, Parameter(show_default="rules")] = None,
-    examiner: Annotated[
-        options.Examiner | None,
-        Parameter(
-            help="Put orders to this examiner instead of questions to the patient: rules, a model, or FILE.py:NAME.",
-        ),
-    ] = None,
+    examiner: Annotated[str | None, options.MIND] = None,
     how: options.AskOptions = options.ASK,
 ) -> None:
-    """Prints each answer as it comes; the patient remembers what was asked before."""
+    """Prints each answer as it comes; the patient remembers what was asked before.
+
+    Args:
+        question: What is asked, or ordered; each in quotation marks. Without one, at a terminal, you type them, one
+            after the other.
+        examiner: Put orders to this examiner instead of questions to the patient: rules, a model, or FILE.py:NAME.
+    """
     if patient is not None and examiner is not None:
         raise UserError(
             f"--patient {patient} and --examiner {examiner}; one of the two is asked: give --patient for questions, "
@@ -65,7 +60,7 @@ async def ask(
     if typed and not sys.stdin.isatty():
         raise UserError('QUESTION is missing; give one or more, such as "Do you have a fever?"')
     asked, run = case_named(case, layout), Run(how, what="conversation")
-    run.check_place()
+    check_place(run.config)
     cast = Cast(patient=patient or "rules", examiner=examiner or "rules")
     screen = console(sys.stderr) if how.json else console()
     screen.quiet = how.json and not typed

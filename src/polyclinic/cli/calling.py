@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -13,6 +13,7 @@ from cyclopts import (
     CycloptsError,
     MissingArgumentError,
     RepeatArgumentError,
+    Token,
     UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
@@ -22,7 +23,7 @@ from cyclopts.bind import create_bound_arguments
 from cyclopts.exceptions import ConsumeMultipleError
 
 from polyclinic.cli.commands import APP, COMMANDS
-from polyclinic.cli.configuration import fill, key_of
+from polyclinic.cli.configuration import SET, fill, key_of
 from polyclinic.errors import UserError, meant
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
@@ -57,7 +58,9 @@ class BoundCommand(NamedTuple):
         begin()
         arguments = self.bound.arguments
         for name, value in arguments.items():
-            if hasattr(value, "invocation"):
+            if name == "invocation":
+                arguments[name] = self.invocation
+            elif hasattr(value, "invocation"):
                 arguments[name] = replace(value, invocation=self.invocation, shared_answers=answers)
         result = self.function(*self.bound.args, **self.bound.kwargs)
         return run(result) if inspect.iscoroutine(result) else result
@@ -122,7 +125,7 @@ def complaint(error: CycloptsError) -> str:
 
 
 def _problem(error: CycloptsError) -> str:
-    from polyclinic.cli.moved import moved_command, moved_option  # noqa: PLC0415 - only for what is wrong
+    from polyclinic.cli.moved import moved_command  # noqa: PLC0415 - only for what is wrong
 
     name = "" if error.argument is None else _shown_name(error.argument)
     tokens = error.argument.tokens if error.argument is not None else []
@@ -135,8 +138,7 @@ def _problem(error: CycloptsError) -> str:
             return f"no command {came!r}{meant(came, there)}; there are {', '.join(there)}"
         case UnknownOptionError():
             came = (error.token.keyword or error.token.value).partition("=")[0]
-            there = [name for one in error.argument_collection for name in one.names]
-            return moved_option(error.command_chain or (), came) or f"no option {came}{_meant_option(came, there)}"
+            return _no_option(error, came, error.argument_collection)
         case UnusedCliTokensError():
             return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}"
         case ConsumeMultipleError():
@@ -144,14 +146,12 @@ def _problem(error: CycloptsError) -> str:
         case MissingArgumentError():
             strange = next((word for word in error.unused_tokens or () if word.startswith("--")), None)
             if strange is not None and error.app is not None and not tokens and not error.keyword:
-                names = [name for one in error.app.assemble_argument_collection() for name in one.names]
-                came = strange.partition("=")[0]
-                return moved_option(error.command_chain or (), came) or f"no option {came}{_meant_option(came, names)}"
+                return _no_option(error, strange.partition("=")[0], error.app.assemble_argument_collection())
             return f"{name} needs a value" if tokens or error.keyword else f"{name} is missing"
         case RepeatArgumentError():
             return f"{error.token.keyword} is given more than once"
         case ValidationError() if tokens:
-            return f"{name} {_came(tokens[0].value)}; allowed: {error.exception_message}"
+            return f"{_place(tokens[0])}{name} {_came(tokens[0].value)}; allowed: {error.exception_message}"
         case CoercionError() if error.token is not None and error.argument is not None:
             choices = error.argument.get_choices()
             allowed = ", ".join(choices) if choices else _KINDS.get(error.target_type or str)
@@ -159,7 +159,7 @@ def _problem(error: CycloptsError) -> str:
                 allowed = f"{allowed}, or {_KINDS[int]}"
             if allowed is not None:
                 near = meant(error.token.value, choices or ())
-                return f"{name} {_came(error.token.value)}{near}; allowed: {allowed}"
+                return f"{_place(error.token)}{name} {_came(error.token.value)}{near}; allowed: {allowed}"
     return str(error).rstrip(".")
 
 
@@ -168,10 +168,26 @@ def _shown_name(argument: Argument) -> str:
     return argument.name if not section_of(argument.parameter) else key_of(argument)
 
 
-def _meant_option(came: str, there: Sequence[str]) -> str:
-    """Returns the option that may be meant, as `meant` does; the dashes that all have make none alike."""
-    bare = [name.removeprefix("--") for name in there if name.startswith("--")]
-    return meant(came.removeprefix("--"), bare).replace("(did you mean ", "(did you mean --")
+def _place(token: Token) -> str:
+    """Returns the file and line that a value was read from; "" on the command line."""
+    return "" if token.source in ("", "cli") or token.source.startswith(SET) else f"{token.source}: "
+
+
+def _no_option(error: CycloptsError, came: str, arguments: Iterable[Argument]) -> str:
+    """Returns what replaces an old option, or that there is none and which may be meant."""
+    from polyclinic.cli.moved import moved_option  # noqa: PLC0415 - only for what is wrong
+
+    # The dashes that all have make none alike.
+    shown = {
+        name[2:]: name if section_of(one.parameter) is None else f"{SET} {key_of(one)}=VALUE"
+        for one in arguments
+        for name in one.names
+        if name.startswith("--")
+    }
+    near = meant(came.removeprefix("--"), shown)
+    for name, whole in shown.items():
+        near = near.replace(f"mean {name}?", f"mean {whole}?")
+    return moved_option(error.command_chain or (), came) or f"no option {came}{near}"
 
 
 def _came(value: str) -> str:

@@ -21,10 +21,11 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
+from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
@@ -33,38 +34,31 @@ async def convert(
     file: Annotated[str, options.CASE_FILE],
     /,
     *,
-    to: Annotated[
-        Literal["agentclinic", "fhir", "polyclinic"],
-        Parameter(
-            name="--format",
-            help="The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own.",
-        ),
-    ] = "polyclinic",
-    out: Annotated[options.NewFile, Parameter(help="File for the cases, one a line.")],
-    persona: Annotated[
-        Manner | Literal["mixed"] | None,
-        Parameter(
-            metavar="MANNER", help="Persona for each case, by its manner; mixed: all manners; parent: a child's."
-        ),
-    ] = None,
-    writer: Annotated[
-        str,
-        options.MIND,
-        Parameter(help="Writer of the personas: templates, or a model such as direct/NAME."),
-    ] = TEMPLATES,
+    to: Annotated[Literal["agentclinic", "fhir", "polyclinic"], Parameter(name="--format")] = "polyclinic",
+    out: options.NewFile,
+    persona: Annotated[Manner | Literal["mixed"] | None, Parameter(metavar="MANNER")] = None,
+    writer: Annotated[str, options.MIND] = TEMPLATES,
     layout: options.LayoutOption = None,
     strict: options.StrictSetting = False,
-    seed: Annotated[options.Seed, Parameter(help="Random seed of personas from templates.")] = 0,
+    seed: options.Seed = 0,
     force: options.Force = False,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
     batch_api: options.BatchApi = False,
     reuse: options.Reuse = None,
+    invocation: options.Invoked = NOT_INVOKED,
 ) -> None:
-    """Writes the cases, and prints what the layout cannot hold and which cases got no persona."""
+    """Writes the cases, and prints what the layout cannot hold and which cases got no persona.
+
+    Args:
+        to: The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own.
+        out: File for the cases, one a line.
+        persona: Persona for each case, by its manner; mixed: all manners; parent: a child's.
+        writer: Writer of the personas: templates, or a model such as direct/NAME.
+    """
     options.check_new(out, force=force)
-    kept = options.BesideFile(out=out, reuse=reuse)
+    kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
     if writer != TEMPLATES and model_of(writer) is None:
         raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     if writer != TEMPLATES and persona is None:
@@ -91,7 +85,7 @@ async def convert(
                 for number, one in over.items():
                     _show_refused(cases[number], one)
                     if not isinstance(one, str):
-                        console().print(plain(f"case {cases[number].id} has a persona"), soft_wrap=True)
+                        console().print(f"case {cases[number].id} has a persona", soft_wrap=True)
 
             at_once = sys.maxsize if batch_api else AT_ONCE
             try:
@@ -118,7 +112,7 @@ async def convert(
 
 def _show_refused(case: Case, made: Persona | str) -> None:
     if isinstance(made, str):
-        text = plain(f"case {case.id} goes without a persona: {made}")
+        text = f"case {case.id} goes without a persona: {made}"
         console(sys.stderr).print(text, style="yellow", soft_wrap=True)
 
 

@@ -29,7 +29,8 @@ from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.language.language import Language
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
@@ -74,7 +75,7 @@ class RecordWriting:
     @asynccontextmanager
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the model, and yields the function that writes the history of a patient."""
-        journal = journal_of(side.keeper, run=self.run)
+        journal = journal_of(side, run=self.run)
         ledger = side.ledger(self.settings)
         async with open_models(
             [self.writer], self.settings, ledger=ledger, journal=journal, seed=self.seed, share=side.share
@@ -172,47 +173,32 @@ _FEWEST = 4
 
 async def generate(
     *,
-    out: Annotated[
-        NewFile, Parameter(help="File for the cases; with --preset, the folder for train.jsonl and test.jsonl.")
-    ],
-    n: Annotated[
-        int | None, between(1, 1_000_000), Parameter(name="--n", help="Number of patients; 40 by default.")
-    ] = None,
-    seed: Annotated[Seed, Parameter(help="Random seed of the patients.")] = 0,
-    diseases: Annotated[
-        str | None,
-        Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
-    ] = None,
-    preset: Annotated[
-        Literal["agent-hospital"] | None,
-        Parameter(help="Agent Hospital's patients: 10,000 to practise on and 500 for tests, of its eight diseases."),
-    ] = None,
-    language: Annotated[Language, Parameter(help="Language of the records.")] = "en",
-    region: Annotated[
-        RegionName,
-        setting("cases"),
-        Parameter(help="Region of the outpatients, which sets the frequency of illnesses, habits and risks."),
-    ] = HOME,
-    layout: Annotated[
-        Literal["polyclinic", "tor"],
-        Parameter(
-            name="--format",
-            help="polyclinic: outpatients with one disease; tor: inpatients with two to five at once, with options, in "
-            "the layout of Tree-of-Reasoning.",
-        ),
-    ] = "polyclinic",
-    writer: Annotated[
-        str | None,
-        Parameter(
-            metavar="MODEL",
-            help="With --preset: a model writes each history; what contradicts the patient is refused.",
-        ),
-    ] = None,
+    out: NewFile,
+    n: Annotated[int | None, between(1, 1_000_000), Parameter(name="--n")] = None,
+    seed: Seed = 0,
+    diseases: Annotated[str | None, Parameter(metavar="NAMES")] = None,
+    preset: Literal["agent-hospital"] | None = None,
+    language: Language = "en",
+    region: Annotated[RegionName, setting("cases")] = HOME,
+    layout: Annotated[Literal["polyclinic", "tor"], Parameter(name="--format")] = "polyclinic",
+    writer: Annotated[str | None, Parameter(metavar="MODEL")] = None,
     force: Force = False,
     on: On = None,
     models: Models = MODELS,
 ) -> None:
-    """Draws patients and writes them."""
+    """Draws patients and writes them.
+
+    Args:
+        out: File for the cases; with --preset, the folder for train.jsonl and test.jsonl.
+        n: Number of patients; 40 by default.
+        diseases: 'all', or departments, disease names or ICD-10 codes, separated by commas.
+        preset: Agent Hospital's patients: 10,000 to practise on and 500 for tests, of its eight diseases.
+        language: Language of the records.
+        region: Region of the outpatients, which sets the frequency of illnesses, habits and risks.
+        layout: polyclinic: outpatients with one disease; tor: inpatients with two to five at once, with options, in the
+            layout of Tree-of-Reasoning.
+        writer: With --preset: a model writes each history; what contradicts the patient is refused.
+    """
     if writer is not None and preset is None:
         raise UserError("--writer is for the patients of a preset; give --preset agent-hospital, or leave it out")
     if on is not None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from polyclinic.cases.case import Case, case_schema
 from polyclinic.cases.check import CheckResult, check_cases
@@ -30,7 +28,7 @@ from polyclinic.run.options import Json, LayoutOption
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.screen import console, plain, print_json, print_json_array
-from polyclinic.terminal.tables import counted, print_rows, table
+from polyclinic.terminal.tables import Column, counted, print_rows, table, table_of
 
 _SHOWN = 15
 _BAR = 30
@@ -53,10 +51,10 @@ def summarise(cases: Sequence[Case], knowledge: Knowledge) -> dict[str, Any]:
         "n": len(cases),
         "labels": len(labels),
         "diagnoses": _shares(Counter(labels)),
-        "ages": [_share(band, ages[band], ages.total()) for band in map(_band, _FIRST_YEARS)],
+        "ages": _shares(ages, ordered=list(map(_band, _FIRST_YEARS))),
         "sexes": _shares(Counter(case.presentation.sex for case in cases if case.presentation.sex)),
         "departments": _shares(Counter(filter(None, (_department(case, knowledge) for case in cases)))),
-        "parts": [_share(kind, parts[kind], n) for kind in KINDS],
+        "parts": _shares(parts, ordered=KINDS, of=n),
         "per_case": len(labels) / n,
         "findings": sum(len(case.record.findings) for case in cases) / n,
         "words": sum(length(part.read_out()) for one in divided for part in one.values()) / n,
@@ -79,13 +77,11 @@ def _department(case: Case, knowledge: Knowledge) -> str:
     return knowledge.departments[named].name.en if named in knowledge.departments else named
 
 
-def _share(name: str, n: int, of: int) -> dict[str, Any]:
-    return {"name": name, "n": n, "percent": 100 * n / max(of, 1)}
-
-
-def _shares(counts: Counter[str]) -> list[dict[str, Any]]:
-    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    return [_share(name, count, counts.total()) for name, count in ordered]
+def _shares(counts: Counter[Any], *, ordered: Sequence[str] = (), of: int = 0) -> list[dict[str, Any]]:
+    """Returns counts with their percentages, in an order, or else the most frequent first."""
+    names = ordered or sorted(counts, key=lambda name: (-counts[name], name))
+    whole = max(of or counts.total(), 1)
+    return [{"name": name, "n": counts[name], "percent": 100 * counts[name] / whole} for name in names]
 
 
 def show_summary(screen: Console, summary: Mapping[str, Any]) -> None:
@@ -94,25 +90,28 @@ def show_summary(screen: Console, summary: Mapping[str, Any]) -> None:
         f"{counted(summary['n'], 'case')}; on average {summary['per_case']:.1f} diagnoses, {summary['findings']:.0f} "
         f"findings, {summary['words']:.0f} words or characters, {summary['options']:.1f} options"
     )
-    _bars(screen, f"diagnoses ({len(summary['diagnoses'])}; {summary['labels']} in all)", summary["diagnoses"])
-    _bars(screen, "age", summary["ages"])
-    _bars(screen, "sex", summary["sexes"])
-    _bars(screen, f"department ({len(summary['departments'])})", summary["departments"])
-    _bars(screen, "has data of", summary["parts"])
+    for title, shares in {
+        f"diagnoses ({len(summary['diagnoses'])}; {summary['labels']} in all)": summary["diagnoses"],
+        "age": summary["ages"],
+        "sex": summary["sexes"],
+        f"department ({len(summary['departments'])})": summary["departments"],
+        "has data of": summary["parts"],
+    }.items():
+        most = max((one["percent"] for one in shares), default=0)
+        if not most:
+            screen.print(f"\n{title}: not recorded")
+            continue
+        rows = (
+            (one["name"], one["n"], number(one["percent"], ".1f"), _bar(one["percent"] / most))
+            for one in shares[:_SHOWN]
+        )
+        screen.print(table(f"\n{title}", ("", "n", "%", " "), rows, right=("n", "%")))
+        if rest := shares[_SHOWN:]:
+            screen.print(f"and {len(rest)} more, {sum(one['percent'] for one in rest):.1f} % together", style="dim")
 
 
-def _bars(screen: Console, title: str, shares: Sequence[Mapping[str, Any]]) -> None:
-    most = max((one["percent"] for one in shares), default=0)
-    if not most:
-        screen.print(f"\n{title}: not recorded")
-        return
-    shown = table(f"\n{title}", ("", "n", "%", " "), right=("n", "%"))
-    for one in shares[:_SHOWN]:
-        bar = "█" * max(round(_BAR * one["percent"] / most), int(one["n"] > 0))
-        shown.add_row(Text(plain(one["name"])), str(one["n"]), number(one["percent"], ".1f"), bar)
-    screen.print(shown)
-    if rest := shares[_SHOWN:]:
-        screen.print(f"and {len(rest)} more, {sum(one['percent'] for one in rest):.1f} % together", style="dim")
+def _bar(share: float) -> str:
+    return "█" * max(round(_BAR * share), share > 0)
 
 
 _DRAWN = 400
@@ -123,30 +122,31 @@ _TABLE = 2_000
 
 
 def show(
-    case: Annotated[
-        str,
-        Parameter(
-            metavar="FILE",
-            help="A case file, or FILE#ID for one of its cases; 'shipped', 'inpatients', and 'shipped-zh', "
-            "'inpatients-zh' in Chinese, come with polyclinic.",
-        ),
-    ],
+    case: Annotated[str, Parameter(metavar="FILE")],
     /,
     *,
     layout: LayoutOption = None,
-    truth: Annotated[
-        bool, Parameter(help="Show the truth too: diagnoses; of one case, its severity and plan.")
-    ] = False,
-    summary: Annotated[
-        bool, Parameter(help="Draw who they are together: diagnoses, ages, sexes, departments, examinations.")
-    ] = False,
+    truth: bool = False,
+    summary: bool = False,
     json: Json = False,
 ) -> None:
-    """Prints the cases of a file in a table, or one of them as a chart."""
+    """Prints the cases of a file in a table, or one of them as a chart.
+
+    Args:
+        case: A case file, or FILE#ID for one of its cases; 'shipped', 'inpatients', and 'shipped-zh', 'inpatients-zh'
+            in Chinese, come with polyclinic.
+        truth: Show the truth too: diagnoses; of one case, its severity and plan.
+        summary: Draw who they are together: diagnoses, ages, sexes, departments, examinations.
+    """
     if split_case(case)[1] is not None:
         if summary:
             raise UserError("--summary is of a whole file; leave out the #ID")
-        _show_one(case_named(case, layout), truth=truth, json=json)
+        found = case_named(case, layout)
+        if json:
+            hidden = () if truth else ("truth", "department")
+            print_json({name: part for name, part in msgspec.to_builtins(found).items() if name not in hidden})
+        else:
+            show_chart(console(), found, read_knowledge(), truth=truth)
         return
     cases = each_case(case, layout=layout, strict=False)
     if summary:
@@ -161,27 +161,10 @@ def show(
         _show_all(cases, truth=truth)
 
 
-def _show_one(found: Case, *, truth: bool, json: bool) -> None:
-    if not json:
-        show_chart(console(), found, read_knowledge(), truth=truth)
-        return
-    document = msgspec.to_builtins(found)
-    for hidden in () if truth else ("truth", "department"):
-        document.pop(hidden, None)
-    print_json(document)
-
-
 def _listed(case: Case, *, truth: bool) -> dict[str, Any]:
     presentation = case.presentation
-    found = {
-        "id": case.id,
-        "language": presentation.language,
-        "age": presentation.age,
-        "sex": presentation.sex,
-        "complaint": presentation.complaint,
-        "setting": case.setting,
-        "findings": len(case.record.findings),
-    }
+    found = {name: getattr(presentation, name) for name in ("language", "age", "sex", "complaint")}
+    found = {"id": case.id, **found, "setting": case.setting, "findings": len(case.record.findings)}
     return found | ({"diagnoses": [d.name for d in case.truth.diagnoses]} if truth else {})
 
 
@@ -192,20 +175,17 @@ def _show_all(cases: Iterable[Case], *, truth: bool) -> None:
         listed = _listed(case, truth=truth)
         listed["age"] = "" if listed["age"] is None else f"{listed['age']:.3g}"
         listed["diagnoses"] = "; ".join(listed.get("diagnoses", ()))
-        rows.append([plain("" if listed[column] is None else str(listed[column])) for column in columns])
-    screen = console()
+        rows.append(["" if listed[column] is None else plain(str(listed[column])) for column in columns])
+    screen, right = console(), ("age", "findings")
     if len(rows) > _TABLE:
-        print_rows(screen, columns, rows, right=("age", "findings"))
+        print_rows(screen, columns, rows, right=right)
     else:
-        screen.print(table(None, columns, rows, right=("age", "findings")))
+        screen.print(table(None, columns, rows, right=right))
     screen.print(f"\n{counted(len(rows), 'case')}")
 
 
 def check(
-    file: Annotated[
-        str | None,
-        Parameter(help="A case file. Left out: the knowledge and the cases that come with polyclinic."),
-    ] = None,
+    file: str | None = None,
     /,
     *,
     layout: LayoutOption = None,
@@ -216,13 +196,17 @@ def check(
             f"cases, or on {_DRAWN} drawn ones.",
         ),
     ] = False,
-    diseases: Annotated[
-        str, Parameter(metavar="NAMES", help="The diseases to distinguish, with --ceiling.")
-    ] = "respiratory",
-    schema: Annotated[bool, Parameter(help="Print the JSON Schema of one line of a case file.")] = False,
+    diseases: Annotated[str, Parameter(metavar="NAMES")] = "respiratory",
+    schema: bool = False,
     json: Json = False,
 ) -> None:
-    """Prints what is wrong with a case file, or how often its diseases can be told apart."""
+    """Prints what is wrong with a case file, or how often its diseases can be told apart.
+
+    Args:
+        file: A case file. Left out: the knowledge and the cases that come with polyclinic.
+        diseases: The diseases to distinguish, with --ceiling.
+        schema: Print the JSON Schema of one line of a case file.
+    """
     if schema:
         print_json(case_schema())
         return
@@ -233,9 +217,9 @@ def check(
     drawn = draw(knowledge, n=_DRAWN, seed=0) if file is None else read_cases(shipped_path(file), layout=layout)
     measured = measure(list(drawn), knowledge)
     if json:
-        print_json(msgspec.to_builtins(measured))
+        print_json(measured)
     else:
-        _print_ceiling(console(), measured)
+        _show_ceiling(console(), measured)
 
 
 def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:
@@ -245,24 +229,26 @@ def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:
     errors = len(about_knowledge) + sum(p.level == "error" for r in results.values() for p in r.problems)
     if json:
         documents = [{"file": name, **msgspec.to_builtins(result)} for name, result in results.items()]
-        knowledge = {"file": "knowledge", "problems": msgspec.to_builtins(about_knowledge)}
+        knowledge = {"file": "knowledge", "problems": about_knowledge}
         print_json(documents[0] if file is not None else [*documents, knowledge])
     else:
         screen = console()
         for problem in about_knowledge:
-            screen.print(f"knowledge, {plain(problem.where)}: {plain(problem.problem)}", style="red", soft_wrap=True)
+            screen.print(f"knowledge, {problem.where}: {problem.problem}", style="red", soft_wrap=True)
         if file is None:
             screen.print(f"knowledge: {len(about_knowledge)} problems")
         for name, result in results.items():
             for found in result.problems:
-                style = "red" if found.level == "error" else "yellow"
                 place = f"{name}, {found.line}" + (f" ({found.id})" if found.id else "")
                 field = f", {found.field}" if found.field else ""
-                text = plain(f"{found.level}: {place}{field}: {found.problem}")
+                text, style = f"{found.level}: {place}{field}: {found.problem}", _STYLES[found.level]
                 screen.print(text, style=style, soft_wrap=True)
-            screen.print(plain(f"{name}: {_summary(result)}"), soft_wrap=True)
+            screen.print(f"{name}: {_summary(result)}", soft_wrap=True)
     if errors:
         raise UserError(f"{counted(errors, 'error')} in {file or 'what is shipped'}; see the lines above")
+
+
+_STYLES = {"error": "red", "warning": "yellow"}
 
 
 def _summary(result: CheckResult) -> str:
@@ -275,34 +261,29 @@ def _summary(result: CheckResult) -> str:
     )
 
 
-def _print_ceiling(screen: Console, ceiling: Ceiling) -> None:
-    steps = (
-        (step.read, number(step.percent, ".1f", " %"), low_to_high(step.low, step.high, ".1f"))
-        for step in ceiling.steps
+def _show_ceiling(screen: Console, ceiling: Ceiling) -> None:
+    steps: dict[str, Column] = {
+        "what is read": "read",
+        "right": lambda step: number(step.percent, ".1f", " %"),
+        "95 % interval": lambda step: low_to_high(step.low, step.high, ".1f"),
+    }
+    screen.print(table_of("right after", ceiling.steps, steps))
+    departments = (
+        (name, n, number(100 * right / n, ".1f", " %"), low_to_high(*wilson(right, n), ".1f"), elsewhere or "·")
+        for name, (n, right, elsewhere) in ceiling.by_department().items()
     )
-    screen.print(table("right after", ("what is read", "right", "95 % interval"), steps))
-    screen.print(_departments(ceiling))
-    screen.print(_confusions(ceiling))
+    columns = ("department", "cases", "right", "95 % interval", "read as another department's")
+    screen.print(table("\nall findings: by department", columns, departments))
+    by_disease = ("disease", "cases", "right", "read as")
+    screen.print(table("\nall findings: by disease", by_disease, _confusions(ceiling), right=("cases", "right")))
     left_out = f"; {ceiling.left_out} of other diseases left out" if ceiling.left_out else ""
     screen.print(f"\nCeiling: {ceiling.percent:.1f} % of {counted(ceiling.n, 'case')}{left_out}", style="bold")
 
 
-def _departments(ceiling: Ceiling) -> Table:
-    columns = ("department", "cases", "right", "95 % interval", "read as another department's")
-    found = table("\nall findings: by department", columns)
-    for department, (cases, right, elsewhere) in ceiling.by_department().items():
-        low, high = wilson(right, cases)
-        percent, interval = number(100 * right / cases, ".1f", " %"), low_to_high(low, high, ".1f")
-        found.add_row(department, str(cases), percent, interval, str(elsewhere or "·"))
-    return found
-
-
-def _confusions(ceiling: Ceiling) -> Table:
-    """Returns each disease with what it was mistaken for."""
-    found = table("\nall findings: by disease", ("disease", "cases", "right", "read as"), right=("cases", "right"))
+def _confusions(ceiling: Ceiling) -> Iterator[tuple[object, ...]]:
+    """Yields each disease with what it was mistaken for."""
     for place, (name, row) in enumerate(zip(ceiling.diseases, ceiling.confusion, strict=True)):
         if sum(row):
             wrong = sorted(((n, other) for other, n in enumerate(row) if n and other != place), key=lambda w: -w[0])
             read_as = ", ".join(f"{ceiling.diseases[other]} {n}" for n, other in wrong)
-            found.add_row(name, str(sum(row)), number(100 * row[place] / sum(row), ".1f", " %"), read_as)
-    return found
+            yield name, sum(row), number(100 * row[place] / sum(row), ".1f", " %"), read_as

@@ -19,7 +19,6 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
-from polyclinic.terminal.screen import plain
 
 WORDS = WordLists(Path(__file__).with_name("words"))
 """What the command line says in a case's own language."""
@@ -51,7 +50,7 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
     person = case.presentation
     age = "" if person.age is None else say_age(person.age, person.language)
     sex = "" if person.sex is None else words["sexes"][person.sex]
-    head = " · ".join(plain(part) for part in (case.id, person.about, sex, age) if part)
+    head = " · ".join(part for part in (case.id, person.about, sex, age) if part)
     screen.rule(Text(head, style="bold"), align="left", style="dim")
     print_section(screen, words["complaint"], person.complaint)
     history = case.record.history
@@ -93,7 +92,7 @@ def print_section(screen: Console, name: str, told: Text | str) -> None:
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_column(style="bold", min_width=15, max_width=15)
     row.add_column(overflow="fold")
-    row.add_row(name, told if isinstance(told, Text) else Text(plain(told)))
+    row.add_row(name, told if isinstance(told, Text) else Text(told))
     screen.print(row)
 
 
@@ -141,10 +140,10 @@ def _results(findings: Iterable[Finding], words: dict[str, Any], usual: _NormalT
         shown.add_column(overflow="fold", style=style, ratio=ratio, no_wrap=bool(style))
     shown.add_row(*(Text(name, style="dim") for name in words["columns"]))
     for examination, of_one in groupby(findings, key=lambda one: one.examination):
-        shown.add_row(Text(capitalised(plain(examination)), style="italic"))
+        shown.add_row(Text(capitalised(examination), style="italic"))
         for finding in of_one:
-            name, value = plain(finding.item or examination), Text(plain(finding.value_text))
-            unit, reference = plain(finding.printed_unit), plain(finding.reference)
+            name, value = finding.item or examination, Text(finding.value_text)
+            unit, reference = finding.printed_unit, finding.reference
             shown.add_row(Text(f"  {name}"), value, _flag(finding, usual), unit, reference)
     return shown
 
@@ -158,14 +157,14 @@ def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Languag
         row = Table.grid(padding=(0, 1, 0, 0))
         row.add_column(no_wrap=True, style="bold red", min_width=1)
         row.add_column(overflow="fold")
-        told = Text().append(f"{capitalised(plain(examination))}{marks.colon}", style="italic")
+        told = Text().append(f"{capitalised(examination)}{marks.colon}", style="italic")
         flags = ["A" if _flag(finding, usual) else "" for finding in of_one]
         for number, (finding, flag) in enumerate(zip(of_one, flags, strict=True)):
             told.append(marks.semicolon if number else "")
             # What was looked at, unless the examination is named for it.
             named = finding.item and (len(of_one) > 1 or finding.item.casefold() not in examination.casefold())
             item = f"{finding.item}{marks.colon}" if named else ""
-            told.append(plain(f"{item}{finding.value_text}"), style="bold" if flag else "")
+            told.append(f"{item}{finding.value_text}", style="bold" if flag else "")
             told.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
         row.add_row("A" if any(flags) else " ", told)
         yield row

@@ -6,6 +6,9 @@ A command's module is imported when it runs, so that --help is quick.
 from __future__ import annotations
 
 from cyclopts import App, Group, Parameter
+from cyclopts.help import DefaultFormatter, HelpPanel
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
 
 from polyclinic import __version__
 from polyclinic.cli.configuration import apply
@@ -74,7 +77,7 @@ COMMANDS = {
     "patient.",
     "memory build": "memory:build Make a memory from others: merge, import, change the embedder, or point into a "
     "database.",
-    "memory read": "memory_read:read Let a doctor read: it answers questions made from the passages of a corpus, and "
+    "memory read": "memory:read Let a doctor read: it answers questions made from the passages of a corpus, and "
     "right answers are kept.",
     "config show": "config:show Show every key that a command reads from a configuration file, with its default; or a "
     "paper's protocol: players, prompts, limits, temperatures, sample, judge and statistics with their sections, and "
@@ -106,6 +109,18 @@ def _default(value: object) -> str | None:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+class HelpLayout(DefaultFormatter):
+    """The layout of `--help`; the help of an option may come from a docstring with several lines."""
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        """Prints a panel."""
+        for entry in panel.entries if panel.format == "parameter" else ():
+            text = getattr(entry.description, "primary_renderable", None)
+            if isinstance(text, Text):
+                entry.description.primary_renderable = Text(" ".join(text.plain.split()))
+        super().__call__(console, options, panel)
+
+
 _OPTION = Parameter(negative=(), show_default=_default)  # --json has no --no-json
 
 
@@ -115,6 +130,7 @@ def _app() -> App:
         help="Language models practise medicine on simulated patients, so that they can be watched, measured and "
         f"improved.\n\n{_NEVER}",
         help_format="plaintext",
+        help_formatter=HelpLayout(),
         version=f"polyclinic {__version__}",
         version_flags=["--version"],
         default_parameter=_OPTION,

@@ -17,7 +17,7 @@ from polyclinic.plugins import names_file
 from polyclinic.protocols.following import SettingRow, named_protocol, protocol_text, setting_rows
 from polyclinic.protocols.papers import PAPERS, PaperProtocol
 from polyclinic.settings import section_of
-from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import table
 
 
@@ -65,21 +65,18 @@ def _default(argument: Argument) -> Any:
 
 
 def show(
-    *words: Annotated[
-        str,
-        Parameter(
-            name="NAME",
-            help="A command, such as eval aie, a paper's protocol, such as aie, or one of your own, FILE.yaml; "
-            "without one, the protocols are listed.",
-        ),
-    ],
-    layout: Annotated[
-        Literal["yaml"] | None,
-        Parameter(name="--format", help="Print the file of a protocol itself, as a start for your own."),
-    ] = None,
-    json: Annotated[bool, Parameter(help="Print one JSON document.")] = False,
+    *words: Annotated[str, Parameter(name="NAME")],
+    layout: Annotated[Literal["yaml"] | None, Parameter(name="--format")] = None,
+    json: bool = False,
 ) -> None:
-    """Prints every key that a command reads, as a TOML file with all keys commented out; or a protocol."""
+    """Prints every key that a command reads, as a TOML file with all keys commented out; or a protocol.
+
+    Args:
+        words: A command, such as eval aie, a paper's protocol, such as aie, or one of your own, FILE.yaml; without one,
+            the protocols are listed.
+        layout: Print the file of a protocol itself, as a start for your own.
+        json: Print one JSON document.
+    """
     name = " ".join(" ".join(words).split()) or None
     if name is None or name in PAPERS or name.endswith((".yaml", ".yml")):
         _show_protocol(name, layout, json=json)
@@ -152,4 +149,4 @@ def _points(screen: Console, title: str, points: list[tuple[str, str]]) -> None:
     if points:
         screen.print(f"\n{title}", style="bold")
     for what, why in dict.fromkeys(points):
-        screen.print(plain(f"- {what}: {why}"))
+        screen.print(f"- {what}: {why}")

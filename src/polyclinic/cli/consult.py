@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cli.chart import WORDS
@@ -19,7 +20,7 @@ from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures
 from polyclinic.events import Failed, Order, Role
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import names_of
 from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.players.human.desk import Desk
@@ -28,11 +29,11 @@ from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.run import options
 from polyclinic.run.case_files import cases_named, split_case
+from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE, run_until_error
-from polyclinic.terminal.chinese import ChineseText
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.consultation import MAX_TURNS
@@ -69,24 +70,15 @@ def _show_score(screen: Console, score: PlayScore, language: Language) -> None:
         parts.append(words["hints"].format(count=score.points.hints))
     told = words["points"].format(total=score.points.total)
     _line(screen, told, f"{marks.semicolon}{marks.comma.join(parts)}" if parts else "")
-    screen.print(ChineseText(words["judged"], style="dim"))
+    screen.print(words["judged"], style="dim")
 
 
 def _line(screen: Console, head: str, told: str) -> None:
-    line = ChineseText(head, style="bold")
-    line.append(plain(told), style="not bold")
-    screen.print(line)
+    screen.print(Text.assemble((head, "bold"), told))
 
 
 async def consult(
-    case: Annotated[
-        str,
-        Parameter(
-            metavar="FILE#ID",
-            help="FILE, or FILE#ID for one case of it. 'shipped' and 'shipped-zh' are the cases that come with "
-            "polyclinic.",
-        ),
-    ],
+    case: Annotated[str, Parameter(metavar="FILE#ID")],
     /,
     *,
     layout: options.Layout = None,
@@ -95,9 +87,9 @@ async def consult(
     patient: options.Patient = "rules",
     examiner: options.Examiner = "rules",
     max_turns: options.MaxTurns = MAX_TURNS,
-    one_step: Annotated[bool, Parameter(help="Show the doctor the whole record, without a dialogue.")] = False,
-    seed: Annotated[options.Seed, Parameter(help="Random seed; the same seed gives the same trace.")] = 0,
-    out: Annotated[Path | None, options.A_FILE, Parameter(help="File for the trace, as JSON lines.")] = None,
+    one_step: bool = False,
+    seed: options.Seed = 0,
+    out: Annotated[Path | None, options.A_FILE] = None,
     json: options.Json = False,
     team: options.TeamOptions = options.TEAM,
     max_failures: options.MaxFailures = 5.0,
@@ -106,9 +98,16 @@ async def consult(
     pictures: options.Pictures = None,
     models: options.Models = options.MODELS,
     reuse: options.Reuse = None,
+    invocation: options.Invoked = NOT_INVOKED,
     session: options.Session = None,
 ) -> None:
-    """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
+    """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may.
+
+    Args:
+        case: FILE, or FILE#ID for one case of it. 'shipped' and 'shipped-zh' are the cases that come with polyclinic.
+        one_step: Show the doctor the whole record, without a dialogue.
+        out: File for the trace, as JSON lines.
+    """
     path, case_id = split_case(case)
     one = case_id is not None
     if out is not None:
@@ -119,7 +118,7 @@ async def consult(
     note_pictures(path, cases, doctors, models, pictures)
     knowledge, screen = read_knowledge(), console()
     desk = options.open_desk(options.SessionOption(session=session), [patient, *doctors])
-    kept = options.BesideFile(out=out, reuse=reuse)
+    kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
     opening = open_minds(
         doctors,
         Cast(patient=patient, examiner=examiner, director=team.director),
@@ -236,7 +235,7 @@ async def _show_end(
         return
     from polyclinic.evaluations.visit_score import Scorer  # noqa: PLC0415 - only where a person plays
 
-    scorer, hints = Scorer(knowledge, Names(knowledge)), desk.hints(f"{HUMAN} {case.id}")
+    scorer, hints = Scorer(knowledge, names_of(knowledge)), desk.hints(f"{HUMAN} {case.id}")
     score = await scorer.score(case, visit, minds, doctor=HUMAN, hints=hints, conversation=False)
     show_end(screen, visit, knowledge, expected=score.expected)
     _show_score(screen, score, language_of(visit))

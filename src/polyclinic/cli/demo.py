@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
-from cyclopts import Parameter
 
 from polyclinic import stopping
 from polyclinic.cli.run_progress import watching
@@ -23,7 +21,7 @@ from polyclinic.terminal.screen import console
 RESIDENTS, DAYS, PER_DAY = 200, 7, 0.05
 
 
-def demo(*, seed: Annotated[Seed, Parameter(help="Random seed of the town.")] = 0) -> None:
+def demo(*, seed: Seed = 0) -> None:
     """Runs a small town for a week, and says what to try next."""
     screen = console()
     knowledge = read_knowledge()

@@ -18,7 +18,7 @@ from polyclinic.cli.calling import BoundCommand
 from polyclinic.errors import UserError
 from polyclinic.models.dry_run import ASSUMED, DryRunOver, ExpectedCalls, ExpectedRun
 from polyclinic.terminal.figures import AT_LEAST, money, number
-from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import counted, table
 
 _WRITTEN = ("folder", "out")
@@ -88,7 +88,7 @@ def show_expected(screen: Console, expected: ExpectedRun) -> None:
 
     shown = table("expected", ("role", "purpose", "calls", "tokens in", "tokens out", *["cost"] * priced), left=2)
     for one in expected.by:
-        shown.add_row(Text(plain(one.role)), Text(plain(one.purpose)), *sums(one))
+        shown.add_row(Text(one.role), Text(one.purpose), *sums(one))
     shown.add_section()
     shown.add_row("all", "", *sums(expected))
     screen.print(shown)

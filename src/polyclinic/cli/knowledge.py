@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cases.record import printed_unit
@@ -19,13 +17,13 @@ from polyclinic.errors import BadInput
 from polyclinic.generation.checks import KnowledgeChecked, check_all
 from polyclinic.knowledge.ages import AGE_BANDS
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item
+from polyclinic.knowledge.entries import Disease, Distribution, Item
 from polyclinic.knowledge.knowledge import Knowledge, ancestors, plan_vocabulary, read_knowledge
 from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.run.options import Json, Seed, between
-from polyclinic.terminal.screen import console, plain, print_json, progress
+from polyclinic.terminal.screen import console, print_json, progress
 from polyclinic.terminal.tables import counted, table
 
 _RARE = 0.03  # shares of a text below which it has no row
@@ -44,80 +42,85 @@ class DiseasePage:
 
     def show(self, screen: Console) -> None:
         """Prints it."""
-        d, words, marks, language = self._disease, self._words, self._marks, self._language
+        d, words, language = self._disease, self._words, self._language
         severities = [words["severities"][severity] for severity in SEVERITIES]
         other: Language = "zh" if language == "en" else "en"
         title = f"{d.name.get(language)} ({d.name.get(other)}) · {d.id}"
-        screen.rule(Text(plain(title), style="bold"), align="left", style="dim")
-        for name, told in self._about():
-            print_section(screen, words[name], told or words["none_stated"])
-        _print_table(screen, words["symptoms"], self._symptoms(), [*severities, words["usual"]])
-        screen.print(Text(words["symptoms_note"], style="dim"))
-        _print_table(screen, words["findings"], self._findings(), severities)
-        screen.print(Text(words["findings_note"], style="dim"))
+        screen.rule(Text(title, style="bold"), align="left", style="dim")
+        self._print_sections(screen, self._about())
+        for name, rows, columns in (
+            ("symptoms", self._symptoms(), [*severities, words["usual"]]),
+            ("findings", self._findings(), severities),
+        ):
+            screen.print("")
+            screen.print(table(None, (words[name], *columns), rows))
+            screen.print(Text(words[f"{name}_note"], style="dim"))
         screen.print(Text.assemble("\n", (words["examinations"], "bold"), (f"  {words['priced_note']}", "dim")))
-        for name in ("needed", "helpful", "not_indicated"):
-            priced = [self._priced(self._knowledge.examinations[id]) for id in getattr(d.indicated, name)]
-            print_section(screen, f"  {words[name]}", marks.semicolon.join(priced) or words["none_stated"])
-        screen.print(Text.assemble("\n", (words["plans"], "bold")))
+        self._print_sections(screen, self._examinations())
+        screen.print(Text(f"\n{words['plans']}", style="bold"))
         for severity, name in zip(SEVERITIES, severities, strict=True):
             plan = d.plan(severity)
-            screen.print(Text(f"  {name}{marks.comma}{words['dispositions'][plan.disposition]}", style="italic"))
-            for number, line in enumerate(plan.get(language), start=1):
-                row = Table.grid(padding=(0, 1, 0, 0))
-                row.add_column(justify="right", min_width=6)
-                row.add_column(overflow="fold")
-                row.add_row(f"{number}.", Text(plain(line)))
-                screen.print(row)
-        screen.print()
-        for name, told in self._around():
-            print_section(screen, words[name], told or words["none_stated"])
+            lines = (f"{number}. {line}" for number, line in enumerate(plan.get(language), start=1))
+            print_section(screen, f"  {name}", "\n".join((words["dispositions"][plan.disposition], *lines)))
+        screen.print("")
+        self._print_sections(screen, self._around())
+
+    def _print_sections(self, screen: Console, sections: Iterable[tuple[str, str]]) -> None:
+        for name, told in sections:
+            print_section(screen, self._words[name], told or self._words["none_stated"])
 
     def _about(self) -> Iterator[tuple[str, str]]:
         d, words, marks, language = self._disease, self._words, self._marks, self._language
-        by_severity = [
-            words["code_of"].format(code=code, severity=words["severities"][severity])
-            for severity, code in d.severity_icd10.items()
-        ]
-        ages = [
+        epidemiology, severities, days = d.epidemiology, words["severities"], d.duration[0]
+        codes = (words["code_of"].format(code=c, severity=severities[name]) for name, c in d.severity_icd10.items())
+        ages = (
             words["age"].format(band=band, share=f"{100 * share:.0f}")
-            for band, share in d.epidemiology.age.items()
+            for band, share in epidemiology.age.items()
             if share >= 0.005 and band in AGE_BANDS
-        ]
-        most = max(d.epidemiology.season.values())
-        seasons = [words["seasons"][name] for name, share in d.epidemiology.season.items() if share > 0.99 * most]
-        days = d.duration[0]
+        )
+        most = 0.99 * max(epidemiology.season.values())
         person = words["person"].format(
-            female=f"{100 * d.epidemiology.female:.0f}",
+            female=f"{100 * epidemiology.female:.0f}",
             ages=marks.item.join(ages),
             days=words["hours"].format(n=round(24 * days, 1)) if days < 1 else say_days(days, language),
-            seasons=marks.item.join(seasons),
+            seasons=marks.item.join(
+                words["seasons"][one] for one, share in epidemiology.season.items() if share > most
+            ),
         )
         say = MeasureWords(plan_vocabulary(self._knowledge), language)
-        stages = [(words["every"], d.criteria.every)]
-        stages += [(words["severities"][severity], getattr(d.criteria, severity)) for severity in SEVERITIES]
-        told = [f"{name}{marks.colon}{say.criterion(criterion)}" for name, criterion in stages if criterion is not None]
+        criteria = {words["every"]: d.criteria.every}
+        criteria |= {severities[severity]: getattr(d.criteria, severity) for severity in SEVERITIES}
         yield "synonyms", marks.item.join(d.synonyms.get(language))
-        yield "codes", marks.semicolon.join([d.icd10, *by_severity])
+        yield "codes", marks.semicolon.join([d.icd10, *codes])
         yield "department", self._knowledge.departments[d.department].name.get(language)
         yield "people", person
         yield "definition", f"{d.criteria.says.get(language)}\n{words['source']}{marks.colon}{d.criteria.source}"
-        yield "conditions", "\n".join(told)
+        yield (
+            "conditions",
+            "\n".join(f"{name}{marks.colon}{say.criterion(one)}" for name, one in criteria.items() if one is not None),
+        )
 
     def _around(self) -> Iterator[tuple[str, str]]:
         d, words, language = self._disease, self._words, self._language
-        semicolon = self._marks.semicolon
-        yield "complications", semicolon.join(d.complications.get(language))
-        yield "differential", semicolon.join(self._knowledge.diseases[id].name.get(language) for id in d.differential)
+        join = self._marks.semicolon.join
+        yield "complications", join(d.complications.get(language))
+        yield "differential", join(self._knowledge.diseases[id].name.get(language) for id in d.differential)
         if also := d.also_consider.get(language):
-            yield "also_consider", semicolon.join(also)
-        yield "prevention", semicolon.join(d.prevention.get(language))
-        courses = []
-        for kind, name in words["courses"].items():
-            course = getattr(d.course, kind)
-            worse = " / ".join(_percent(share) for share in course.worsening)
-            courses.append(words["days"].format(kind=name, first=course.days[0], last=course.days[1], worse=worse))
-        yield "course", "\n".join(courses)
+            yield "also_consider", join(also)
+        yield "prevention", join(d.prevention.get(language))
+        courses = ((name, getattr(d.course, kind)) for kind, name in words["courses"].items())
+        yield (
+            "course",
+            "\n".join(
+                words["days"].format(
+                    kind=name,
+                    first=course.days[0],
+                    last=course.days[1],
+                    worse=" / ".join(map(_percent, course.worsening)),
+                )
+                for name, course in courses
+            ),
+        )
         yield "sources", "\n".join(words["supports"].format(**msgspec.to_builtins(source)) for source in d.sources)
 
     def _symptoms(self) -> Iterator[tuple[str, ...]]:
@@ -155,30 +158,19 @@ class DiseasePage:
                     if max(shares) >= _RARE:
                         yield f"    {text.get(language)}", *map(_percent, shares)
 
-    def _priced(self, examination: Examination) -> str:
-        words, told = self._words, [f"{examination.cost:g}"]
-        if examination.sex is not None:
-            told.append(words["alone"][examination.sex])
-        if examination.ages is not None:
-            first, last = examination.ages
-            told.append(words["years" if last < _OLDEST else "from_year"].format(first=first, last=last))
-        return str(words["priced"].format(name=examination.name.get(self._language), told=self._marks.comma.join(told)))
-
-
-def _print_table(screen: Console, title: str, rows: Iterable[Sequence[str]], columns: Sequence[str]) -> None:
-    """Prints rows whose first cell is indented by blanks; a row of that cell alone at the margin is a heading."""
-    shown = Table.grid(padding=(0, 2, 0, 0))
-    shown.add_column(overflow="fold")
-    for _ in columns:
-        shown.add_column(justify="right", no_wrap=True)
-    shown.add_row(Text(title, style="bold"), *(Text(name, style="dim") for name in columns))
-    for first, *cells in rows:
-        name = first.lstrip(" ")
-        depth = len(first) - len(name)
-        style = "" if cells or depth else "italic"
-        shown.add_row(Padding(Text(plain(name), style=style), (0, 0, 0, depth)), *cells)
-    screen.print()
-    screen.print(shown)
+    def _examinations(self) -> Iterator[tuple[str, str]]:
+        """Yields the examinations of each kind, with their cost and on whom alone they are done."""
+        words, marks = self._words, self._marks
+        for kind in ("needed", "helpful", "not_indicated"):
+            priced = []
+            for one in (self._knowledge.examinations[id] for id in getattr(self._disease.indicated, kind)):
+                told = [f"{one.cost:g}", *([] if one.sex is None else [words["alone"][one.sex]])]
+                if one.ages is not None:
+                    first, last = one.ages
+                    told.append(words["years" if last < _OLDEST else "from_year"].format(first=first, last=last))
+                name = one.name.get(self._language)
+                priced.append(words["priced"].format(name=name, told=marks.comma.join(told)))
+            yield kind, marks.semicolon.join(priced)
 
 
 def _percent(share: float) -> str:
@@ -200,16 +192,18 @@ _NEAR = 5  # names that are offered in place of one that nothing has
 
 
 def show(
-    disease: Annotated[
-        str,
-        Parameter(metavar="DISEASE", help="A disease by id, by name or synonym in either language, or by ICD-10 code."),
-    ],
+    disease: Annotated[str, Parameter(metavar="DISEASE")],
     /,
     *,
-    language: Annotated[Language, Parameter(help="Language of the page.")] = "en",
+    language: Language = "en",
     json: Json = False,
 ) -> None:
-    """Prints a disease as a page."""
+    """Prints a disease as a page.
+
+    Args:
+        disease: A disease by id, by name or synonym in either language, or by ICD-10 code.
+        language: Language of the page.
+    """
     knowledge = read_knowledge()
     found = disease_meant(disease, knowledge)
     if json:
@@ -252,15 +246,17 @@ def _near(wanted: str, knowledge: Knowledge) -> Iterator[str]:
 
 def check(
     *,
-    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n", help="Number of patients.")] = 2000,
-    diseases: Annotated[
-        str,
-        Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
-    ] = "all",
-    seed: Annotated[Seed, Parameter(help="Random seed of the patients.")] = 0,
+    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n")] = 2000,
+    diseases: Annotated[str, Parameter(metavar="NAMES")] = "all",
+    seed: Seed = 0,
     json: Json = False,
 ) -> int:
-    """Prints what every check tried and what failed; the exit code is 1 where one fails."""
+    """Prints what every check tried and what failed; the exit code is 1 where one fails.
+
+    Args:
+        n: Number of patients.
+        diseases: 'all', or departments, disease names or ICD-10 codes, separated by commas.
+    """
     whole = read_knowledge()
     with progress("checking", n, quiet=json) as advance:
         checked = check_all(whole.select(diseases), n=n, seed=seed, whole=whole, advance=advance)
@@ -272,16 +268,16 @@ def check(
 
 
 def _show(screen: Console, checked: KnowledgeChecked) -> None:
-    shown = table(None, ("check", "", "tried", "failed"), right=("tried", "failed"))
-    for name, tally in checked.checks.items():
-        sign = Text("✗", style="red") if tally.failed else Text("✓", style="green") if tally.tried else Text("–")
-        shown.add_row(Text(name), sign, str(tally.tried), str(tally.failed))
-    screen.print(shown)
+    rows = (
+        (name, "✗" if tally.failed else "✓" if tally.tried else "–", tally.tried, tally.failed)
+        for name, tally in checked.checks.items()
+    )
+    screen.print(table(None, ("check", "", "tried", "failed"), rows, right=("tried", "failed")))
     for name in checked.failing:
         tally = checked.checks[name]
-        screen.print(Text(f"\n{name}: {tally.failed} of {tally.tried}", style="bold"))
+        screen.print(f"\n{name}: {tally.failed} of {tally.tried}", style="bold")
         for example in tally.examples:
-            screen.print(Text(f"  {plain(example)}"), soft_wrap=True)
+            screen.print(f"  {example}", soft_wrap=True)
     failing = len(checked.failing)
     outcome = f"{failing} of {counted(len(checked.checks), 'check')} failed" if failing else "every check holds"
-    screen.print(Text(f"\n{counted(checked.patients, 'patient')}: {outcome}", style="bold"))
+    screen.print(f"\n{counted(checked.patients, 'patient')}: {outcome}", style="bold")

@@ -47,22 +47,19 @@ _COMPARE = CompareOptions()
 
 
 async def compare(
-    file: Annotated[
-        Path,
-        Parameter(
-            help='JSON lines {"a", "b"}, names of diseases in English or Chinese; "relation" in a line is what people '
-            "say, and is compared."
-        ),
-    ],
+    file: Path,
     /,
     *,
-    judge: Annotated[
-        str | None,
-        Parameter(metavar="MODEL", help="A model that decides in place of the rules."),
-    ] = None,
+    judge: Annotated[str | None, Parameter(metavar="MODEL")] = None,
     how: CompareOptions = _COMPARE,
 ) -> None:
-    """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
+    """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different.
+
+    Args:
+        file: JSON lines {"a", "b"}, names of diseases in English or Chinese; "relation" in a line is what people say,
+            and is compared.
+        judge: A model that decides in place of the rules.
+    """
     pairs, run = read_name_pairs(file), Run(how, what="comparison")
     opening = judge_session(run, judge, named="disease names", episode="disease names", batch_api=how.batch_api)
     async with opening as (model, ledger):

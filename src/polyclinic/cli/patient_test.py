@@ -18,6 +18,7 @@ from polyclinic.models.session import journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
+from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.run import run_items
 from polyclinic.run.storing import answers_of
 from polyclinic.settings import setting
@@ -50,10 +51,11 @@ async def patient_test(
     force: options.Force = False,
     models: options.Models = options.MODELS,
     reuse: options.Reuse = None,
+    invocation: options.Invoked = NOT_INVOKED,
 ) -> None:
     """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
     options.check_new(out, force=force)
-    kept = options.BesideFile(out=out, reuse=reuse)
+    kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
     if mind != "rules" and model_of(mind) is None:
         raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()

@@ -19,13 +19,14 @@ from polyclinic.errors import UserError
 from polyclinic.evaluations.tor.meetings import Change, Grown, RecordedMeeting, holds_meetings, read_meetings, stages
 from polyclinic.events import Convened, Opened, Revealed, Trace
 from polyclinic.evidence_tree.support import Supporter
+from polyclinic.hospital.record.happenings import clock
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
-from polyclinic.hospital.record.story import ListedVisit, Moment, VisitStory, clock, listed, story, visits_by
+from polyclinic.hospital.record.story import ListedVisit, Moment, VisitStory, listed, story, visits_by
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.results.folder import RECORD, traces_in
 from polyclinic.run.options import Json
 from polyclinic.terminal.figures import NOTHING
-from polyclinic.terminal.screen import are_tables_kept, console, note, plain, print_json
+from polyclinic.terminal.screen import are_tables_kept, console, note, print_json
 from polyclinic.terminal.tables import counted, table
 from polyclinic.visits.revisit import revisit_all
 from polyclinic.yaml_files import read_yaml
@@ -72,12 +73,12 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
         later = f"; {one.later}" if one.later and one.later not in one.outcome else ""
         shown.add_row(
             one.id,
-            plain(one.name or one.resident),
+            one.name or one.resident,
             clock(one.begin),
             *([one.department or NOTHING] if wide else []),
-            plain(ill),
+            ill,
             _diagnosis(one),
-            plain(one.outcome + later),
+            one.outcome + later,
         )
     screen.print(shown)
     if visits:
@@ -87,7 +88,7 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
 def _diagnosis(visit: ListedVisit) -> Text:
     if visit.right is None:
         return Text(NOTHING)
-    return Text.assemble(_MARKS[visit.right], "" if visit.right else f" {plain(visit.diagnosis) or 'none'}")
+    return Text.assemble(_MARKS[visit.right], "" if visit.right else f" {visit.diagnosis or 'none'}")
 
 
 class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,9 +159,9 @@ def _fields(part: str) -> list[str]:
 
 def _show(screen: Console, told: VisitStory, words: _Words) -> None:
     one = told.visit
-    screen.rule(Text(f"Visit {one.id}: {plain(one.name or one.resident)}", style="bold"), align="left")
+    screen.rule(Text(f"Visit {one.id}: {one.name or one.resident}", style="bold"), align="left")
     ill = f"{words.name('disease', one.disease)}, {one.severity}" if one.disease else "an unknown illness"
-    screen.print(Text(plain(f"{ill}; {one.outcome}{f'; later {one.later}' if one.later else ''}"), style="dim"))
+    screen.print(Text(f"{ill}; {one.outcome}{f'; later {one.later}' if one.later else ''}", style="dim"))
     day = -1
     for moment in told.moments:
         if moment.t // 86_400 != day:
@@ -177,20 +178,20 @@ def _line(moment: Moment, words: _Words) -> Text:
     if moment.what == "said":
         to = f" to the {about['to']}" if "examiner" in (about["to"], about["who"]) else ""
         name = (f"{about['who'].capitalize()}{to}: ", _VOICES.get(about["who"], "bold"))
-        return Text.assemble(name, plain(about["text"]))
+        return Text.assemble(name, about["text"])
     if moment.what == "results":
-        return Text.assemble(("Examiner: ", _VOICES["examiner"]), plain(about["text"]))
+        return Text.assemble(("Examiner: ", _VOICES["examiner"]), about["text"])
     if moment.what == "reported":
         return _report(about)
     if moment.what == "diagnosed":
-        named = plain(about["diagnosis"]) or "no diagnosis"
+        named = about["diagnosis"] or "no diagnosis"
         return Text.assemble(f"diagnosis by {words.name('place', about['staff'])}: {named} ", _MARKS[about["right"]])
     if moment.what == "prescribed":
         mark = _MARKS[about["right"]]
         items = "".join(f"\n• {item}" for item in about.get("treatment", ()))
         items += "".join(f"\n• {item}" for item in about.get("not_begun", ()))
-        return Text.assemble(f"plan: {about['plan'] or 'none'} ", mark, plain(items))
-    return Text(plain(words.sentence(moment.what, about)), style="" if moment.what in sentences() else "dim")
+        return Text.assemble(f"plan: {about['plan'] or 'none'} ", mark, items)
+    return Text(words.sentence(moment.what, about), style="" if moment.what in sentences() else "dim")
 
 
 def _report(about: Mapping[str, Any]) -> Text:
@@ -198,7 +199,7 @@ def _report(about: Mapping[str, Any]) -> Text:
     diagnoses = [one["name"] for one in about.get("diagnoses", ())]
     for name, items in (("diagnoses", diagnoses), *((n, about.get(n, ())) for n in ("symptoms", "rationale"))):
         if items:
-            said.append(f"\n{name}: {plain('; '.join(items))}")
+            said.append(f"\n{name}: {'; '.join(items)}")
     return said
 
 
@@ -224,10 +225,10 @@ def show_meeting(screen: Console, meeting: RecordedMeeting, knowledge: Knowledge
     """Prints a meeting: each opinion as a tree, what was new and what was dropped in it, and where evidence stands."""
     supporter = Supporter(meeting.record, knowledge)
     person = meeting.record.presentation
-    screen.rule(Text(plain(f"record {meeting.id}: {person.complaint}")))
+    screen.rule(Text(f"record {meeting.id}: {person.complaint}"))
     for stage in stages(meeting):
         for one in stage.heard:
-            said = Text.assemble((f"{one.by} to {one.to}: ", "bold"), plain(one.text))
+            said = Text.assemble((f"{one.by} to {one.to}: ", "bold"), one.text)
             screen.print(said, style="dim", soft_wrap=False)
         screen.print(_tree(stage, supporter))
     _show_choices(screen, meeting)
@@ -239,7 +240,7 @@ def _tree(stage: Grown, supporter: Supporter) -> Tree:
     when = "concludes" if stage.by == "head" else "first" if not stage.round else f"after round {stage.round}"
     drawn = Tree(Text(f"{stage.by}, {when}", style="bold"))
     if stage.text:
-        drawn.add(Text(plain(stage.text)))
+        drawn.add(Text(stage.text))
     elif not stage.diagnoses:
         drawn.add(Text("suspects nothing", style="dim"))
     for diagnosis in stage.diagnoses:
@@ -257,7 +258,7 @@ def _tree(stage: Grown, supporter: Supporter) -> Tree:
 
 def _marked(text: str, change: Change, style: str = "") -> Text:
     sign, colour = _SIGNS[change]
-    return Text(f"{sign}{plain(text)}", style=f"{style} {colour}".strip())
+    return Text(f"{sign}{text}", style=f"{style} {colour}".strip())
 
 
 def _show_choices(screen: Console, meeting: RecordedMeeting) -> None:
@@ -265,34 +266,28 @@ def _show_choices(screen: Console, meeting: RecordedMeeting) -> None:
     shown = table("what was chosen", ("method", "right", "wrong", "missed"), left=4)
     for name, answers in meeting.chose.items():
         groups = (answers & meeting.key, answers - meeting.key, meeting.key - answers)
-        shown.add_row(
-            Text(plain(name)), *(Text(plain(", ".join(meeting.options.get(k, k) for k in sorted(g)))) for g in groups)
-        )
+        shown.add_row(Text(name), *(Text(", ".join(meeting.options.get(k, k) for k in sorted(g))) for g in groups))
     screen.print(shown)
 
 
 def replay(
-    trace: Annotated[
-        Path,
-        Parameter(
-            help="A trace that 'polyclinic consult --out' wrote, meetings of 'polyclinic eval tor --out', or the "
-            "folder of a run of the hospital."
-        ),
-    ],
+    trace: Path,
     /,
     *,
-    visit: Annotated[
-        str | None, Parameter(metavar="ID", help="Only this visit of a run, or of meetings the one on this record.")
-    ] = None,
-    resident: Annotated[
-        str | None, Parameter(metavar="NAME", help="Resident of a run whose visits are shown, by name or id.")
-    ] = None,
+    visit: Annotated[str | None, Parameter(metavar="ID")] = None,
+    resident: Annotated[str | None, Parameter(metavar="NAME")] = None,
     json: Json = False,
 ) -> None:
     """Shows the visits of a trace, or prints them as they were printed; of meetings, how the trees grew.
 
     Of a run of the hospital ('polyclinic run --out DIR') it lists the visits, or shows one from its beginning to its
     end: who waited for what, what was said when, what was found, given, and what came of it.
+
+    Args:
+        trace: A trace that 'polyclinic consult --out' wrote, meetings of 'polyclinic eval tor --out', or the folder of
+            a run of the hospital.
+        visit: Only this visit of a run, or of meetings the one on this record.
+        resident: Resident of a run whose visits are shown, by name or id.
     """
     trace = _only_trace(trace)
     if trace.is_dir():

@@ -11,8 +11,6 @@ from cyclopts import Parameter
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, is_result, no_folder, write_text
-from polyclinic.hospital.record.export import LogLayout
-from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
 from polyclinic.hospital.record.report import figures, page
 from polyclinic.results.comparing import compare_results
@@ -26,32 +24,20 @@ from polyclinic.terminal.tables import counted
 
 
 def report(
-    *runs: Annotated[
-        Path,
-        Parameter(
-            metavar="DIR...",
-            help="The folder of a run of the hospital; or folders of evaluations and studies, in one page. What is in "
-            "a store is named by its address and number, URL#17; its report is written here.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        FILE,
-        Parameter(
-            help="File to write; by default report.html (of a practice results.html), or the log, in the first folder."
-        ),
-    ] = None,
-    layout: Annotated[
-        Literal["html", "site", "jsonl", "csv"],
-        Parameter(
-            name="--format",
-            help="html: the report. site: all results as pages that open from disk, in the new folder --out; the truth "
-            "of the cases is in it. jsonl, csv: the log of a run of the hospital.",
-        ),
-    ] = "html",
+    *runs: Annotated[Path, Parameter(metavar="DIR...")],
+    out: Annotated[Path | None, FILE] = None,
+    layout: Annotated[Literal["html", "site", "jsonl"], Parameter(name="--format")] = "html",
     json: Json = False,
 ) -> None:
-    """Writes the report, the pages or the log, and prints what is in it."""
+    """Writes the report, the pages or the log, and prints what is in it.
+
+    Args:
+        runs: The folder of a run of the hospital; or folders of evaluations and studies, in one page. What is in a
+            store is named by its address and number, URL#17; its report is written here.
+        out: File to write; by default report.html (of a practice results.html), or the log, in the first folder.
+        layout: html: the report. site: all results as pages that open from disk, in the new folder --out; the truth of
+            the cases is in it. jsonl: the log of a run of the hospital.
+    """
     if not runs:
         raise UserError("name a folder: polyclinic report DIR")
     for one in runs:
@@ -60,13 +46,12 @@ def report(
     if layout == "site":
         _site(runs, out, json=json)
         return
-    log = None if layout == "html" else layout
-    if len(runs) == 1 and (log is not None or not _holds_results(runs[0])):
-        _of_hospital(runs[0], out, log, json=json)
+    log = layout == "jsonl"
+    if len(runs) == 1 and (log or not _holds_results(runs[0])):
+        _of_hospital(runs[0], out, log=log, json=json)
         return
-    if log is not None:
-        said = f"--format {log}"
-        raise UserError(f"{said} writes the log of one run of the hospital; of results: polyclinic results show {said}")
+    if log:
+        raise UserError("--format jsonl writes the log of one run of the hospital; results: polyclinic results show")
     _of_results(runs, out or _page_of(runs[0]), json=json)
 
 
@@ -112,16 +97,16 @@ def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
         console().print(f"{items:,} items of {counted(len(results), 'run')}: {path}")
 
 
-def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json: bool) -> None:
+def _of_hospital(run: Path, out: Path | None, *, log: bool, json: bool) -> None:
     if out is not None and out.name == SUMMARY and out.parent.resolve() == run.resolve():
         raise UserError(f"--out {out} is what the run itself wrote; name another file")
-    path = out or _beside(run) / ("report.html" if export is None else f"happenings.{export}")
-    wanted = out is not None or not json or export is not None
+    path = out or _beside(run) / ("happenings.jsonl" if log else "report.html")
+    wanted = out is not None or not json or log
     if wanted:
-        check_writable(path, begins=_PAGE if export is None else b"")
+        check_writable(path, begins=b"" if log else _PAGE)
     with RecordedRun(run) as recorded:
-        if export is not None:
-            n = write(recorded, path, export)
+        if log:
+            n = recorded.export(path)
             if json:
                 print_json({"file": str(path), "happenings": n})
             else:

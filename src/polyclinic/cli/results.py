@@ -25,10 +25,10 @@ from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.run.options import FILE, BootstrapSeed, Json, Several
 from polyclinic.storage.server import is_store
 from polyclinic.terminal.figures import ShownFigure, money, number, with_ends
-from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import p_value, table_of
 
-_AS_FILE = "markdown and latex as it is shown (tables only), csv, json and parquet as plain rows"
+_AS_FILE = "markdown and latex as it is shown (tables only), csv as plain rows"
 Format = Annotated[
     TableLayout | None,
     Parameter(
@@ -95,17 +95,11 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 def show(
     *folders: Folders,
-    rows: Annotated[
-        Literal["table", "runs", "items", "calls"],
-        Parameter(
-            help="The joined table, the runs with their models and cost, every item, or every call to a model; the "
-            "last two as CSV by default."
-        ),
-    ] = "table",
+    rows: Literal["table", "runs", "items", "calls"] = "table",
     measure: Measures = None,
     columns: Columns = None,
     layout: Annotated[
-        Literal["csv", "markdown", "latex", "parquet", "json", "folder"] | None,
+        Literal["csv", "markdown", "latex", "folder"] | None,
         Parameter(
             name="--format",
             help=f"Print or write it for other tools: {_AS_FILE}; folder: results of a store as --out of a run "
@@ -115,7 +109,12 @@ def show(
     out: NewTable = None,
     json: Json = False,
 ) -> None:
-    """Prints what a run was, and what came of it; several runs are one table."""
+    """Prints what a run was, and what came of it; several runs are one table.
+
+    Args:
+        rows: The joined table, the runs with their models and cost, every item, or every call to a model; the last two
+            as CSV by default.
+    """
     if layout == "folder":
         _fetch(folders, out)
         return
@@ -156,7 +155,7 @@ def _show_table(
         screen = console()
         if len(records) == 1:
             for name, text in record_facts(records[0]).items():
-                screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
+                screen.print(Text.assemble((f"{name}: ", "bold"), text), soft_wrap=True)
             screen.print()
         show_tables(screen, tables)
 
@@ -169,24 +168,23 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
     make_empty_folder(out)
     for folder in came:
         shutil.copytree(folder, out / folder.name)
-    console().print(plain(f"{len(came)} folders: {out}"))
+    console().print(f"{len(came)} folders: {out}")
 
 
 def compare(
     *folders: Folders,
     measure: Compared = None,
-    baseline: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME", help="The model or method to compare all others with; by default every two are compared."
-        ),
-    ] = None,
+    baseline: Annotated[str | None, Parameter(metavar="NAME")] = None,
     seed: BootstrapSeed = 0,
     layout: Format = None,
     out: NewTable = None,
     json: Json = False,
 ) -> None:
-    """Prints paired differences; of two runs of the hospital with one seed, patient by patient."""
+    """Prints paired differences; of two runs of the hospital with one seed, patient by patient.
+
+    Args:
+        baseline: The model or method to compare all others with; by default every two are compared.
+    """
     document: Any
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         document = compare_runs(*map(Path, folders))
@@ -201,7 +199,7 @@ def compare(
         print_json(document)
     else:
         for line in about:
-            console().print(plain(line), soft_wrap=True)
+            console().print(line, soft_wrap=True)
         show_tables(console(), tables)
 
 

@@ -2,49 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from cyclopts import Group, Parameter
 
-from polyclinic import stopping
-from polyclinic.cli.as_agent_hospital import PaperTown, town_of
+from polyclinic import __version__, stopping
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
-from polyclinic.cli.results_of_run import tell_where, write_run_results
-from polyclinic.cli.resuming import check_as_begun, goes_on_later, made_of
-from polyclinic.cli.run_learning import FORGETFUL, LearningOptions
 from polyclinic.cli.run_progress import watching
-from polyclinic.cli.run_tables import show_replicas, show_run
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.cli.run_tables import show_replicas, show_run, show_so_far
+from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, StoppedByHand, UserError
+from polyclinic.evaluations.protocol import followed, say
 from polyclinic.files import make_folder
-from polyclinic.hospital.care.remembering import about_memories
-from polyclinic.hospital.care.setup import Setup, plain_settings
+from polyclinic.fingerprints import of_file, of_package, others
+from polyclinic.hospital.care.remembering import about_memories, check_learns
+from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.learning import read_whole
 from polyclinic.hospital.plan.events import Incident, read_events
-from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.file import PRESETS, read_hospital
 from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
+from polyclinic.hospital.record.comparison import MEASURES, configuration_differences, run_rows
 from polyclinic.hospital.record.happenings import DAY
-from polyclinic.hospital.record.memories import bring, open_brought
-from polyclinic.hospital.record.recorded import RecordedRun, answers_file, has_begun
+from polyclinic.hospital.record.memories import bring, memories_of, open_brought
+from polyclinic.hospital.record.recorded import RUN, RecordedRun, answers_file, has_begun
+from polyclinic.hospital.record.report import figures
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
-from polyclinic.models.journal import servers_of
+from polyclinic.memory.opening import version_of
+from polyclinic.models.journal import calls_of, servers_of
+from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
+from polyclinic.models.model_file import NOTHING_SAID, read_model_file
+from polyclinic.models.settings import Address
 from polyclinic.parallel.pool import check_site
-from polyclinic.players.mind_names import HUMAN
+from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
+from polyclinic.protocols.papers import AgentHospitalSettings
+from polyclinic.results.folder import CALLS, AskedModel, CallSum
+from polyclinic.results.provenance import asked_models, call_sums, versions
 from polyclinic.run import options
+from polyclinic.run.invocation import ASIDE, alters_answers
 from polyclinic.run.options import Protocol
-from polyclinic.run.storing import check_database, results_folder
+from polyclinic.run.output import record_of, write_record
+from polyclinic.run.storing import check_database, keep_results, results_folder
 from polyclinic.settings import setting
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.stopping import is_stopped
+from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_by_server
 
 _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
@@ -104,6 +117,65 @@ TOWN = TownOptions()
 ONE = ReplicaOptions()
 
 
+@Parameter(name="*", group=Group("Learning", sort_key=8))
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions:
+    """How doctors learn from their patients; None where it was left out."""
+
+    learn: Annotated[bool, Parameter(negative="")] = False
+    """Let doctors learn from their patients; they remember it from the next day on."""
+    memory: Annotated[Path | None, options.DIR, setting("learning")] = None
+    """Memory that all doctors start with, such as the folder of 'polyclinic evolve --out'."""
+    memory_of: Annotated[MemoryHolder | None, setting("learning")] = None
+    """Whose a memory is: each doctor's (default), or one of all in its department."""
+    feedback: Annotated[Feedback | None, setting("learning")] = None
+    """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
+
+    read: Annotated[str | None, Parameter(metavar="NAME"), setting("learning")] = None
+    """Off their shifts doctors read this corpus (see polyclinic corpus search), or its folder; for models."""
+    passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1"), setting("learning")] = None
+    """So many passages of it each reads a day, or each department."""
+
+    def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
+        """Returns how doctors learn in a run; None where they neither learn nor remember."""
+        if not self.learn:
+            idle = {"learning.feedback": self.feedback, "learning.read": self.read}
+            if self.memory is None:
+                idle["learning.memory-of"] = self.memory_of
+            for option, value in idle.items():
+                if value is not None:
+                    raise UserError(f"{option} says how doctors learn; it needs --learn, or leave it out")
+            if self.memory is None:
+                return None
+        if self.passages_a_day is not None and self.read is None:
+            raise UserError("learning.passages-a-day has no effect without learning.read; leave it out")
+        if self.read is not None:
+            if model_of(doctor) is None:
+                raise UserError(f"learning.read is for a doctor who reads, a language model, and not for {doctor}")
+            if not kept:
+                raise UserError("learning.read keeps what is read with the run; say where with --out DIR")
+            read_whole(self.read, language)
+        check_learns(doctor)
+        setup = LearningSetup(
+            learns=self.learn,
+            holder=self.memory_of or "doctor",
+            feedback=self.feedback or "truth",
+            language=language,
+            version=version_of(None),
+            reads=self.read or "",
+            passages=self.passages_a_day or 1,
+        )
+        if self.memory is None:
+            return setup
+        if doctor == "rules":
+            raise UserError("learning.memory is for a doctor who reads: recall, a model, or a mind of your own")
+        with open_brought(self.memory, about_memories(knowledge, setup), language) as brought:
+            return msgspec.structs.replace(setup, version=version_of(brought))
+
+
+LEARNING = LearningOptions()
+
+
 def run(
     *,
     town: TownOptions = TOWN,
@@ -116,26 +188,14 @@ def run(
         str, options.MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}"), setting("run")
     ] = "rules",
     examiner: Annotated[options.Examiner, setting("run")] = "rules",
-    profiles: Annotated[
-        str,
-        Parameter(metavar="MODEL", help="Model that writes the residents who fall ill; templates by default."),
-        setting("run"),
-    ] = "",
-    course: Annotated[
-        str,
-        Parameter(metavar="MODEL", help="Model that decides the course of illnesses; the knowledge by default."),
-        setting("run"),
-    ] = "",
-    learning: LearningOptions = FORGETFUL,
+    profiles: Annotated[str, Parameter(metavar="MODEL"), setting("run")] = "",
+    course: Annotated[str, Parameter(metavar="MODEL"), setting("run")] = "",
+    learning: LearningOptions = LEARNING,
     protocol: Protocol = "ours",
     replicas: ReplicaOptions = ONE,
     traces: Annotated[
         bool | None,
-        Parameter(
-            negative="--no-traces",
-            help="Keep every dialogue, for 'polyclinic replay'.",
-            show_default=f"with --out, up to {_READ:,} visits",
-        ),
+        Parameter(negative="--no-traces", show_default=f"with --out, up to {_READ:,} visits"),
         setting("run"),
     ] = None,
     live: Live = False,
@@ -145,7 +205,13 @@ def run(
     models: options.Models = options.MODELS,
     kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
-    """Runs the hospital once or several times, or goes on with a run that was kept."""
+    """Runs the hospital once or several times, or goes on with a run that was kept.
+
+    Args:
+        profiles: Model that writes the residents who fall ill; templates by default.
+        course: Model that decides the course of illnesses; the knowledge by default.
+        traces: Keep every dialogue, for 'polyclinic replay'.
+    """
     if HUMAN in (doctor, patient, nurse) and (replicas.on is not None or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     if replicas.on is not None:
@@ -222,7 +288,7 @@ def run(
         documents = [document for document, _ in held]
         _show(documents, replicas, kept_in=out, json=json, kept=kept)
         if out is not None and kept.database is None and not json:
-            tell_where(out, documents[0]["seed"] if replicas.several else None)
+            _tell_where(out, documents[0]["seed"] if replicas.several else None)
         _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
@@ -235,7 +301,7 @@ def _show(
     kept: options.KeptOptions,
 ) -> None:
     if kept_in is not None:
-        write_run_results(kept_in, kept)
+        _write_results(kept_in, kept)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
         trust = trust_in(minds["patient"], [minds["doctor"]])
@@ -319,4 +385,197 @@ def _end(documents: list[dict[str, Any]], max_failures: float, first: str, *, qu
     if failed * 100 > max_failures * visits:
         raise PlayFailure(f"{failed} of {visits} visits failed{why}; run.max-failures allows {max_failures:g} %")
     if failed and not quiet:
-        note(plain(f"{failed} of {visits} visits failed{why}"))
+        note(f"{failed} of {visits} visits failed{why}")
+
+
+def _write_results(folder: Path, kept: options.KeptOptions) -> None:
+    """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too."""
+    below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
+    in_order = sorted(below, key=lambda one: (len(one.name), one.name))
+    for run in [folder] if (folder / RUN).is_file() else in_order:
+        with RecordedRun(run) as recorded:
+            _write(run, recorded, kept)
+        keep_results(kept.database, run, may_lack=[RUN])
+
+
+def _tell_where(folder: Path, seed: int | None) -> None:
+    """Says where runs are kept and how to read them; `seed` is the first of several."""
+    run = folder if seed is None else folder / f"seed-{seed}"
+    kept = f"Kept in {folder}." if seed is None else f"Kept in {folder}, each run in a folder of its own."
+    memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
+    note(f"{kept} Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
+    if seed is not None:
+        note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
+
+
+def _write(folder: Path, run: RecordedRun, kept: options.KeptOptions) -> None:
+    this, begun, summary = kept.invocation, run.configuration, run.summary or {}
+    setup = begun.get("setup", {})
+    seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
+    ledger = _ledger(folder, _calls_of_run(folder, begun, kept.database))
+    record = record_of(
+        this,
+        msgspec.to_builtins(begun),
+        kind="run",
+        versions=versions() | {"polyclinic": run.package},
+        seed=seed,
+        models=_models(setup),
+        measures=MEASURES,
+        calls=call_sums(ledger)
+        or [CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))],
+    )
+    rows = run_rows(run, seed=seed, doctor=doctor, warm_up=begun.get("warm_up", 0))
+    write_record(folder, record, rows)
+
+
+def _calls_of_run(folder: Path, begun: Mapping[str, Any], store: str | None) -> Iterable[KeptCall]:
+    """Returns every call whose answer a run keeps, in its folder or in a store."""
+    if store is not None:
+        return calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as)
+    answers = answers_file(folder)
+    return calls_of(answers) if answers.is_file() else ()
+
+
+def _ledger(folder: Path, calls: Iterable[KeptCall]) -> Ledger:
+    """Returns the sums of the calls of a run; writes the calls to its folder."""
+    kept = KeptCalls()
+    ledger = Ledger(calls=kept)
+    for call in calls:
+        ledger.add(call)
+    if kept.n:
+        kept.write(folder / CALLS)
+    return ledger
+
+
+def _model_of(mind: str) -> str | None:
+    try:
+        return model_of(mind)
+    except UserError:  # its file is gone since the run
+        return None
+
+
+def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
+    """Returns who played which role with a model, and how it was asked."""
+    file = setup.get("model_file")
+    said = read_model_file(Path(file)) if file and Path(file).is_file() else NOTHING_SAID
+    roles = ("doctor", "patient", "nurse", "examiner", "pharmacist")
+    named = Ledger()
+    named.asked_of |= {(role, name) for role in roles if (name := _model_of(setup.get(role, ""))) is not None}
+    how = {key: setup.get(key) for key in ("temperature", "concurrency", "timeout")}
+    return asked_models(named, said, base_urls=Address(base_url=setup.get("base_url")).base_urls, **how)
+
+
+class PaperTown(NamedTuple):
+    """What a protocol decides about a run where the user did not."""
+
+    hospital: str | None
+    examinations: int | None
+    profiles: str
+    course: str
+
+
+def town_of(protocol: str, given: PaperTown, *, doctor: str, patient: str, nurse: str) -> PaperTown:
+    """Returns what a run is made of, after a look at what contradicts the protocol; says what is still other.
+
+    Where no model is named that writes residents and courses, it is the patient's.
+    """
+    rules = followed(AgentHospitalSettings, protocol, doctor=doctor, patient=patient, nurse=nurse)
+    if rules.side == "ours":
+        return given
+    settings, model = rules.settings, model_of(patient) or ""
+    own_hospital = given.hospital is not None and given.hospital not in PRESETS
+    rules.check_switch("--hospital", own_hospital, "has a hospital of its own", settings.hospital.section)
+    rules.check_value("run.examinations", given.examinations, settings.examinations)
+    hospital, examinations = rules.of(settings.hospital), rules.of(settings.examinations)
+    say(rules)
+    return PaperTown(
+        hospital if hospital in PRESETS else given.hospital,
+        examinations if isinstance(examinations, int) else None,
+        given.profiles or (model if rules.of(settings.profiles) == "model" else ""),
+        given.course or (model if rules.of(settings.course) == "model" else ""),
+    )
+
+
+_MOST_READ = 500_000  # happenings of a run that is stopped by hand
+_AGAIN = "the same command goes on from there"
+
+_MAY_DIFFER = {"model_file", *ASIDE}
+"""Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
+
+
+def made_of(configuration: Configuration) -> dict[str, str]:
+    """Returns the fingerprints of the code and data of a run."""
+    prints = {"polyclinic": __version__, **of_package()}
+    setup = configuration.setup
+    if not (setup.asks_models or configuration.profiles or configuration.course):
+        del prints["prompts"]
+    if setup.model_file is not None:
+        prints["models.model-file"] = of_file(Path(setup.model_file))
+    return prints
+
+
+def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
+    """Refuses a configuration that is not the one of a run; the `UserError` names what differs."""
+    try:
+        began = msgspec.convert(run.configuration, Configuration, strict=False)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{run.folder}: its configuration cannot be read by this version: {error}") from None
+    if alters_answers("base_url", began.setup.base_url, configuration.setup.base_url):
+        was, now = began.setup.base_url, configuration.setup.base_url
+        raise UserError(f"{run.folder} holds a run with base-url {was}, not {now}; name another folder with --out")
+    for path, (before, now) in configuration_differences(_compared(began), _compared(configuration)).items():
+        name = path.removeprefix("setup.").replace("_", "-")
+        raise UserError(f"{run.folder} holds a run with {name} {before}, not {now}; name another folder with --out")
+    if changed := others(began.made_of, configuration.made_of):
+        was = f"; it was polyclinic {began.made_of['polyclinic']}" if "polyclinic" in changed else ""
+        problem = f"was begun with another version of {' and '.join(changed)}{was}"
+        raise UserError(f"{run.folder} {problem}; name another folder with --out")
+
+
+def _compared(configuration: Configuration) -> dict[str, Any]:
+    """Returns what must be the same in a run that goes on, as JSON keeps it."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(configuration))
+    del found["made_of"]
+    found["setup"] = {name: value for name, value in found["setup"].items() if name not in _MAY_DIFFER}
+    return found
+
+
+@contextmanager
+def goes_on_later(store: Store | None, *, quiet: bool) -> Iterator[None]:
+    """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it."""
+    how = "--out DIR keeps a run" if store is None else _AGAIN
+    try:
+        yield
+    except (BudgetSpent, PersonLeft) as stopped:
+        over = _what_is_over(store, quiet=quiet) if isinstance(stopped, BudgetSpent) else ""
+        raise type(stopped)(f"{stopped}; {over}the run is not over; {how}") from None
+    except KeyboardInterrupt:
+        if store is None or not is_stopped():
+            note(f"Nothing was kept; {how}." if store is None else f"Stopped; {how}.")
+            raise
+        over = _what_is_over(store, quiet=quiet)
+        raise StoppedByHand(f"interrupted; {over}the run is not over; {how}") from None
+    except PolyclinicError as error:
+        if store is not None and not isinstance(error, UserError):
+            note(f"When that is mended, {how}.")
+        raise
+
+
+def _what_is_over(store: Store | None, *, quiet: bool) -> str:
+    """Says how far a run has come, and, unless it is to be `quiet`, shows what is over of it; "" where none is kept.
+
+    A long run is not read, as that would take too long.
+    """
+    if store is None:
+        return ""
+    with RecordedRun(store.folder) as kept:
+        if not len(kept) or len(kept) > _MOST_READ:
+            return ""
+        came = figures(kept)
+    if not quiet:
+        note("stopped early; what is over:")
+        show_so_far(console(), came["summary"])
+    if visits := store.configuration.get("visits"):
+        return f"{came['summary']['arrived']:,} of {counted(visits, 'visit')} have begun; "
+    day = max((one["day"] for one in came["series"]["days"]), default=1)
+    return f"it is day {day} of {store.configuration.get('days')}; "

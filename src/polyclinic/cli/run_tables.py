@@ -14,7 +14,6 @@ from polyclinic.hospital.record.tables import RunTable
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.figures import low_to_high, money
-from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, mean_and_error, table
 
 _MOST = 15
@@ -30,7 +29,7 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
     """Prints visits, how right they were, how long people waited, and who was busy."""
     summary = document["summary"]
     town = f"{document['residents']:,} residents, {document['days']:g} day{'' if document['days'] == 1 else 's'}"
-    screen.print(plain(f"{document['hospital']}: {town}, seed {document['seed']}"), style="bold")
+    screen.print(f"{document['hospital']}: {town}, seed {document['seed']}", style="bold")
     parts = document["by_hour"].values()
     firsts = {outcome: sum(part["outcomes"][outcome] for part in parts) for outcome in ("recovered", "better", "worse")}
     shown = [
@@ -55,9 +54,9 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
     minds += f"; profiles by {document['profiles']}, courses by {document['course']}"
     if document["profile_failures"]:
         lost = ", ".join(f"{n} {error}" for error, n in document["profile_failures"].items())
-        screen.print(plain(f"profiles that a model could not write, from templates instead: {lost}"), style="yellow")
+        screen.print(f"profiles that a model could not write, from templates instead: {lost}", style="yellow")
     told = f"{document['events']:,} events in {document['wall_seconds']:.1f} s, log {document['log_hash']}"
-    screen.print(plain(f"{minds}\n{told}"), style="dim")
+    screen.print(f"{minds}\n{told}", style="dim")
     _show_trust(screen, document)
     if document["calls"]:
         cost = "" if document["cost"] is None else f", cost {money(document['cost'])}"
@@ -71,10 +70,10 @@ def show_so_far(screen: Console, summary: dict[str, Any]) -> None:
 
 def _show(screen: Console, shown: Iterable[RunTable]) -> None:
     for one in shown:
-        rows = ([plain(first), *numbers] for first, *numbers in one.rows)
+        rows = ([first, *numbers] for first, *numbers in one.rows)
         screen.print(table(one.title or None, one.heads, rows))
         if one.note:
-            screen.print(plain(one.note), style="dim")
+            screen.print(one.note, style="dim")
         screen.print()
 
 

@@ -41,7 +41,7 @@ from polyclinic.run.run import Run, resume_hint
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure, number
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import Column, cell, counted, interval, show_problems, table, table_of
 
 Reference = Annotated[
@@ -52,24 +52,21 @@ Reference = Annotated[
 
 
 async def aie(
-    files: Annotated[
-        list[Path],
-        Parameter(
-            metavar="FILE...",
-            help="Traces of ours, a folder of them, or dialogues in the layout that AIE published; one doctor a file.",
-        ),
-    ],
+    files: Annotated[list[Path], Parameter(metavar="FILE...")],
     /,
     *,
-    cases: Annotated[
-        str | None, FILE, Parameter(help="The case file of the traces; COVERAGE and INQUIRY_LOGIC need it.")
-    ] = None,
+    cases: Annotated[str | None, FILE] = None,
     strict: options.Strict = False,
     metric: options.Metrics = None,
     seed: options.BootstrapSeed = 0,
     json: Json = False,
 ) -> None:
-    """Scores the dialogues of each file, and compares the doctors."""
+    """Scores the dialogues of each file, and compares the doctors.
+
+    Args:
+        files: Traces of ours, a folder of them, or dialogues in the layout that AIE published; one doctor a file.
+        cases: The case file of the traces; COVERAGE and INQUIRY_LOGIC need it.
+    """
     metrics = conversation.choose_metrics(metric or ())
     files = [one for path in files for one in (traces_in(path) if path.is_dir() else [path])]
     if len({file.with_suffix("") for file in files}) < len(files):
@@ -163,27 +160,21 @@ class GradesOfFile(recorded.GradeSummary, frozen=True, kw_only=True):
 
 
 async def director(
-    files: Annotated[
-        list[Path],
-        Parameter(
-            metavar="FILE...",
-            help="Grades of one judge; of two files the second holds another judge's, on the same reports.",
-        ),
-    ],
+    files: Annotated[list[Path], Parameter(metavar="FILE...")],
     /,
     *,
     reference: Reference = None,
-    judge: Annotated[
-        str, options.MIND, Parameter(help="The director for recorded reports without grades: rules, or a model.")
-    ] = "rules",
-    verdicts: Annotated[
-        list[Path] | None,
-        options.FILES,
-        Parameter(help="People's grades of the same reports ('polyclinic verdicts export grades')."),
-    ] = None,
+    judge: Annotated[str, options.MIND] = "rules",
+    verdicts: Annotated[list[Path] | None, options.FILES] = None,
     how: ScoreOptions = _SCORE,
 ) -> None:
-    """Scores the grades of one file, or of two and how far they agree."""
+    """Scores the grades of one file, or of two and how far they agree.
+
+    Args:
+        files: Grades of one judge; of two files the second holds another judge's, on the same reports.
+        judge: The director for recorded reports without grades: rules, or a model.
+        verdicts: People's grades of the same reports ('polyclinic verdicts export grades').
+    """
     if len(files) > 2:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
     run, rules = _begin(how, judge, "grading")
@@ -287,7 +278,7 @@ def _show_grades(screen: Console, graded: GradesOfFile) -> None:
     judge = graded.judge
     hashed = f", prompts {judge['prompts']}" if judge["prompts"] else ""
     title = f"{graded.file}: {graded.n} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
-    screen.print(plain(title), style="bold")
+    screen.print(title, style="bold")
     columns = "aspect", "mean ± se", "(bracket)", "95 % interval", "n", "unreadable", *LETTERS, "with length"
     for doctor, summary in graded.doctors.items() or [(None, graded)]:
         rows = (
@@ -303,7 +294,7 @@ def _show_grades(screen: Console, graded: GradesOfFile) -> None:
         )
         screen.print(table(doctor, columns, rows))
         if summary.failed:
-            failures = ", ".join(f"{n} {plain(name)}" for name, n in summary.failed.items())
+            failures = ", ".join(f"{n} {name}" for name, n in summary.failed.items())
             screen.print(f"not judged, and outside every mean: {failures}", style="yellow")
     if graded.protocol == "paper":
         screen.print("protocol paper: a missing grade counts as 1", style="dim")
@@ -328,35 +319,25 @@ def _show_two_judges(screen: Console, agreed: Mapping[Aspect, recorded.TwoJudges
 
 
 async def icd(
-    file: Annotated[Path, Parameter(help="Traces of ours, or recorded reports; one doctor a file.")],
+    file: Path,
     /,
     *,
     reference: Reference = None,
-    table: Annotated[
-        Path | None,
-        setting("icd"),
-        FILE,
-        Parameter(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
-    ] = None,
-    plain: Annotated[
-        bool, Parameter(help="The baseline: cut at punctuation, plain edit distance."), setting("icd")
-    ] = False,
-    nearest: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="As the authors of AI Hospital: two names are the same if one of their ten nearest titles is.",
-        ),
-        setting("icd"),
-    ] = False,
-    names_by: Annotated[
-        str | None,
-        Parameter(metavar="MODEL", help="A model that reads the diseases out of the diagnoses, in place of rules."),
-        setting("icd"),
-    ] = None,
+    table: Annotated[Path | None, setting("icd"), FILE] = None,
+    plain: Annotated[bool, setting("icd")] = False,
+    nearest: Annotated[bool, Parameter(negative=()), setting("icd")] = False,
+    names_by: Annotated[str | None, Parameter(metavar="MODEL"), setting("icd")] = None,
     how: ScoreOptions = _SCORE,
 ) -> None:
-    """Links the diagnoses of the reports to ICD-10, and scores them."""
+    """Links the diagnoses of the reports to ICD-10, and scores them.
+
+    Args:
+        file: Traces of ours, or recorded reports; one doctor a file.
+        table: Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one.
+        plain: The baseline: cut at punctuation, plain edit distance.
+        nearest: As the authors of AI Hospital: two names are the same if one of their ten nearest titles is.
+        names_by: A model that reads the diseases out of the diagnoses, in place of rules.
+    """
     begun = time.perf_counter()
     run, rules = _begin(how, names_by, "scoring")
     names = rules.settings.names

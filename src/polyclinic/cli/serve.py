@@ -15,7 +15,8 @@ from polyclinic.cli.live import PORT, need_pages
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.files import no_folder
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.minds import check_mind
 from polyclinic.questions.layouts import read_exam
@@ -89,20 +90,21 @@ CHAIR = ChairOptions()
 
 
 def serve(
-    folders: Annotated[
-        list[Path] | None,
-        Parameter(name="DIR", help="Runs, evaluations, recordings, or folders of them; the current folder by default."),
-    ] = None,
+    folders: Annotated[list[Path] | None, Parameter(name="DIR")] = None,
     /,
     *,
-    port: Annotated[int, between(0, 65_535), Parameter(help="Port of the server; 0 takes any free one.")] = PORT,
-    host: Annotated[
-        str, Parameter(help="Address to listen on; 0.0.0.0 admits other machines, which need the printed token.")
-    ] = "127.0.0.1",
+    port: Annotated[int, between(0, 65_535)] = PORT,
+    host: str = "127.0.0.1",
     chair: ChairOptions = CHAIR,
     models: options.Models = options.MODELS,
 ) -> None:
-    """Serves the pages until Ctrl-C."""
+    """Serves the pages until Ctrl-C.
+
+    Args:
+        folders: Runs, evaluations, recordings, or folders of them; the current folder by default.
+        port: Port of the server; 0 takes any free one.
+        host: Address to listen on; 0.0.0.0 admits other machines, which need the printed token.
+    """
     need_pages()
     from polyclinic.web.practice import PracticeTaken  # noqa: PLC0415
     from polyclinic.web.server import address, bound  # noqa: PLC0415

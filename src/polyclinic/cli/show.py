@@ -37,8 +37,6 @@ from polyclinic.language.ages import say_age
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.metrics.grades import Aspect
-from polyclinic.terminal.chinese import ChineseText
-from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, table
 from polyclinic.visits.visit import Visit
 
@@ -99,7 +97,7 @@ class VisitView:
                 sources = ", ".join(one.source for one in event.references) or "nothing that fits"
                 remembered = any(one.title.endswith((" record", " experience", " reading")) for one in event.references)
                 head = "Came to mind" if remembered else "Looked up"
-                self._line(head, Role.DOCTOR, Text(plain(sources), style="dim"))
+                self._line(head, Role.DOCTOR, Text(sources, style="dim"))
             case Examined():
                 self._line("Examiner", Role.EXAMINER, event.text)
             case Chosen():
@@ -143,16 +141,16 @@ class VisitView:
         self._dim(f"    {minds}; seed {event.seed}; at most {event.max_turns} turns")
         for picture in event.pictures:
             seen = f", SHA-256 {picture.sha256[:16]}" if picture.sha256 else ", fetched by the endpoint of the model"
-            self._dim(f"    the doctor is shown a picture: {plain(picture.name)}{seen}", soft_wrap=True)
+            self._dim(f"    the doctor is shown a picture: {picture.name}{seen}", soft_wrap=True)
         if event.one_step:
             self._dim("    one step: the doctor reads the whole record")
         self._console.print()
 
     def _convene(self, event: Convened) -> None:
-        self._console.rule(Text(f"Case {plain(event.case)}, discussion", style="bold"), align="left")
-        minds = ", ".join(f"doctor {number}: {plain(name)}" for number, name in enumerate(event.doctors, start=1))
+        self._console.rule(Text(f"Case {event.case}, discussion", style="bold"), align="left")
+        minds = ", ".join(f"doctor {number}: {name}" for number, name in enumerate(event.doctors, start=1))
         shown = "" if event.dispute_resolution else "; the doctors are not shown what is in dispute"
-        self._dim(f"    {minds}, director: {plain(event.director)}; seed {event.seed}")
+        self._dim(f"    {minds}, director: {event.director}; seed {event.seed}")
         self._dim(f"    at most {counted(event.max_rounds, 'round')}, {event.order}{shown}\n")
 
     def _tell(self, event: Shared | Established) -> None:
@@ -182,7 +180,7 @@ class VisitView:
         self._line(who, Role.DOCTOR, diagnoses_text(event.report), label=label)
         for name, items in (("because", event.report.rationale), ("plan", event.report.treatment)):
             if items:
-                self._console.print(f"      {name}: {plain('; '.join(items))}", style="dim")
+                self._console.print(f"      {name}: {'; '.join(items)}", style="dim")
 
 
 class Stage:
@@ -210,8 +208,8 @@ class Stage:
 
 def show_person(console: Console, case: str, person: Presentation) -> None:
     """Prints the heading of a visit: the case, and who the patient is."""
-    console.rule(Text(f"Case {plain(case)}", style="bold"), align="left")
-    who = [say_age(person.age, "en") if person.age is not None else "", person.sex or "", plain(person.about)]
+    console.rule(Text(f"Case {case}", style="bold"), align="left")
+    who = [say_age(person.age, "en") if person.age is not None else "", person.sex or "", person.about]
     console.print(f"    {', '.join(filter(None, who))}", style="dim")
 
 
@@ -224,7 +222,7 @@ def show_line(console: Console, who: str, role: Role, text: Text | str, *, label
 
 def _indented(text: Text | str) -> Text:
     """Returns a text of which no further line stands where somebody else's words would begin."""
-    told = text if isinstance(text, Text) else Text(plain(text))
+    told = text if isinstance(text, Text) else Text(text)
     return Text("\n        ").join(told.split("\n"))
 
 
@@ -282,7 +280,7 @@ def _show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
     options = revealed.question.options if revealed.question is not None else {}
 
     def named(key: str | None) -> str:
-        return plain(f"{key}. {options[key]}" if key in options else "none of the options")
+        return f"{key}. {options[key]}" if key in options else "none of the options"
 
     sign, style = _VERDICT[Verdict.RIGHT if chosen.answer in revealed.answers else Verdict.WRONG]
     told = ", ".join(map(named, revealed.answers))
@@ -290,7 +288,8 @@ def _show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
 
 
 def _items(items: Iterable[str]) -> Text:
-    return ChineseText("\n".join(f"• {plain(item)}" for item in items))
+    # Chinese is broken at blanks alone, and a bullet would be in a line of its own.
+    return Text("\n".join(f"•{'' if is_chinese(item) else ' '}{item}" for item in items))
 
 
 def diagnoses_text(report: Report, *, most: int | None = None) -> Text:
@@ -307,7 +306,7 @@ def diagnoses_text(report: Report, *, most: int | None = None) -> Text:
 def diagnosis_text(diagnosis: Diagnosis) -> Text:
     """Returns a diagnosis with its code and probability."""
     percent = f" {100 * diagnosis.probability:.0f} %" if diagnosis.probability is not None else ""
-    return Text.assemble(plain(diagnosis.name), (f" {plain(diagnosis.icd10 or '')}", "dim"), (percent, "dim"))
+    return Text.assemble(diagnosis.name, (f" {diagnosis.icd10 or ''}", "dim"), (percent, "dim"))
 
 
 def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge: Knowledge) -> None:
@@ -326,7 +325,7 @@ def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge
         named = Text("none named", style="dim") if visit.report is None else diagnoses_text(visit.report, most=1)
         sign, style = _VERDICT[right]
         truth = "; ".join(diagnosis.name for diagnosis in visit.truth.diagnoses)
-        shown.add_row(plain(visit.case), str(turns), visit.end, named, Text(sign, style=style), plain(truth))
+        shown.add_row(visit.case, str(turns), visit.end, named, Text(sign, style=style), truth)
     console.print(shown)
     n = len(visits)
     parts = [f"{counts[v]} {v}" for v in Verdict if counts[v] or v in (Verdict.RIGHT, Verdict.WRONG)]

@@ -34,7 +34,7 @@ from polyclinic.files import whole as whole_file
 from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import Spending
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
@@ -86,29 +86,28 @@ class StudyCell(NamedTuple):
 
 
 def run(
-    plan: Annotated[
-        Path,
-        Parameter(metavar="PLAN", help="The plan: a TOML file, or one that comes with polyclinic: papers/NAME.toml."),
-    ],
+    plan: Annotated[Path, Parameter(metavar="PLAN")],
     /,
     *,
-    model: Annotated[
-        list[str] | None, Several, Parameter(metavar="MODEL...", help="Models to evaluate, in place of the plan's.")
-    ] = None,
-    data: Annotated[Path, DIR, Parameter(help="Folder of the plan's data sets.")] = Path(),
-    only: Annotated[
-        list[str] | None, Several, Parameter(metavar="RUN...", help="Runs of the plan to execute; all by default.")
-    ] = None,
-    small: Annotated[
-        bool, Parameter(help="Try it out: a few items of each set; without --model by rules, or made-up answers.")
-    ] = False,
+    model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL...")] = None,
+    data: Annotated[Path, DIR] = Path(),
+    only: Annotated[list[str] | None, Several, Parameter(metavar="RUN...")] = None,
+    small: bool = False,
     max_failures: MaxFailures = 5.0,
     models: Models = MODELS,
     kept: KeptOptions = NOWHERE,
     on: Annotated[On, Parameter(group=MODELS_GROUP)] = None,
     json: Json = False,
 ) -> None:
-    """Runs what is not done yet of a plan, and prints its table with the published figures beside."""
+    """Runs what is not done yet of a plan, and prints its table with the published figures beside.
+
+    Args:
+        plan: The plan: a TOML file, or one that comes with polyclinic: papers/NAME.toml.
+        model: Models to evaluate, in place of the plan's.
+        data: Folder of the plan's data sets.
+        only: Runs of the plan to execute; all by default.
+        small: Try it out: a few items of each set; without --model by rules, or made-up answers.
+    """
     planned = read_plan(find_plan(plan))
     if kept.out is None and not models.dry_run:
         raise UserError("name the folder of the study: --out FOLDER; answers and results are kept there")

@@ -40,7 +40,7 @@ from polyclinic.questions.layouts import read_exam
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
 from polyclinic.seeds import derive
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 
 FormName = Annotated[
@@ -89,44 +89,33 @@ ALL_VERDICTS = VerdictOptions()
 
 def export(
     form: FormName,
-    files: Annotated[
-        list[Path] | None,
-        Parameter(metavar="FILE...", help="What is judged: traces, or files of outcomes; of records none."),
-    ] = None,
+    files: Annotated[list[Path] | None, Parameter(metavar="FILE...")] = None,
     /,
     *,
-    to: Annotated[
-        Path, options.FILE, Parameter(name=("--out", "--to"), help="The sheet: .csv, .tsv, or else JSON lines.")
-    ],
+    to: Annotated[Path, options.FILE, Parameter(name=("--out", "--to"))],
     cases: Annotated[str | None, options.FILE, options.CASE_FILE] = None,
     layout: options.LayoutOption = None,
     strict: Annotated[options.Strict, _STRICT] = False,
-    questions: Annotated[
-        Path | None, options.FILE, Parameter(help="The file of questions, or MMLU's folder, for the form 'errors'.")
-    ] = None,
-    who: Annotated[
-        list[str] | None,
-        options.Several,
-        Parameter(metavar="NAME...", help="People who fill in a sheet each; their names are added to the file's."),
-    ] = None,
-    disputed_in: Annotated[
-        list[Path] | None,
-        options.Several,
-        Parameter(metavar="FILE...", help="Verdicts of two people; only their disagreements are asked of a third."),
-    ] = None,
-    departments: Annotated[
-        int, options.POSITIVE, Parameter(help="Number of departments, for the form 'records'.")
-    ] = DEPARTMENTS,
-    each: Annotated[int, options.POSITIVE, Parameter(help="Number of records of each department.")] = RECORDS,
-    seed: Annotated[
-        options.Seed,
-        Parameter(help="Random seed of records, order and blind codes."),
-    ] = 0,
+    questions: Annotated[Path | None, options.FILE] = None,
+    who: Annotated[list[str] | None, options.Several, Parameter(metavar="NAME...")] = None,
+    disputed_in: Annotated[list[Path] | None, options.Several, Parameter(metavar="FILE...")] = None,
+    departments: Annotated[int, options.POSITIVE] = DEPARTMENTS,
+    each: Annotated[int, options.POSITIVE] = RECORDS,
+    seed: options.Seed = 0,
     force: options.Force = False,
 ) -> None:
     """Writes a sheet of what people are to judge, and prints the questions.
 
     Sheets of two doctors are blind: codes stand for the doctors, and FILE.key.csv beside the sheet says who is who.
+
+    Args:
+        files: What is judged: traces, or files of outcomes; of records none.
+        to: The sheet: .csv, .tsv, or else JSON lines.
+        questions: The file of questions, or MMLU's folder, for the form 'errors'.
+        who: People who fill in a sheet each; their names are added to the file's.
+        disputed_in: Verdicts of two people; only their disagreements are asked of a third.
+        departments: Number of departments, for the form 'records'.
+        each: Number of records of each department.
     """
     bad: list[BadInput] | None = None if strict else []
     files = files or []
@@ -156,7 +145,7 @@ def export(
         items, key = blinded(form, items, seed=seed)
         path = to.with_name(f"{to.stem}.key.csv")
         _write(path, key, force=force)
-        told = f"key: {plain(str(path))}, for 'verdicts import --key' and not for who judges"
+        told = f"key: {path!s}, for 'verdicts import --key' and not for who judges"
         screen.print(told, soft_wrap=True)
     for name in who or [""]:
         path = to.with_name(f"{to.stem}.{name}{to.suffix}") if name else to
@@ -164,10 +153,10 @@ def export(
         if asked.is_pair:
             derive(seed, "order", form, name).shuffle(rows)
         _write(path, rows, force=force)
-        screen.print(f"{counted(len(rows), 'item')}: {plain(str(path))}", soft_wrap=True)
+        screen.print(f"{counted(len(rows), 'item')}: {path!s}", soft_wrap=True)
     screen.print()
     for question, one in asked.questions.items():
-        screen.print(plain(f"{question}: {one.en} {one.zh}  [{one.answers.allowed}]"), soft_wrap=True)
+        screen.print(f"{question}: {one.en} {one.zh}  [{one.answers.allowed}]", soft_wrap=True)
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]], *, force: bool) -> None:
@@ -188,13 +177,15 @@ def import_verdicts(
     files: Files,
     /,
     *,
-    to: Annotated[
-        Path, options.FILE, Parameter(name=("--out", "--to"), help="File to write: .csv, .tsv, or else JSON lines.")
-    ],
+    to: Annotated[Path, options.FILE, Parameter(name=("--out", "--to"))],
     read: VerdictOptions = ALL_VERDICTS,
     force: options.Force = False,
 ) -> None:
-    """Reads what people filled in, checks it, and writes it into one file."""
+    """Reads what people filled in, checks it, and writes it into one file.
+
+    Args:
+        to: File to write: .csv, .tsv, or else JSON lines.
+    """
     if read.form is not None:
         form_named(read.form)
     if not read.items and not read.key:
@@ -206,7 +197,7 @@ def import_verdicts(
     verdicts = read.read(files)
     write_text(to, write_verdicts(verdicts, to.suffix))
     people = ", ".join(dict.fromkeys(one.who for one in verdicts))
-    console().print(plain(f"{counted(len(verdicts), 'verdict')} of {people}: {to}"), soft_wrap=True)
+    console().print(f"{counted(len(verdicts), 'verdict')} of {people}: {to}", soft_wrap=True)
 
 
 def agreement(

@@ -33,15 +33,13 @@ from polyclinic.evaluations.declared import DECLARATIONS, declaration
 from polyclinic.evaluations.evaluation import Opened, Plan, Play, Work, planned
 from polyclinic.evaluations.exams.evaluation import Way
 from polyclinic.evaluations.patient_simulator.evaluation import LabelledCase
-from polyclinic.evaluations.patient_simulator.recorded import RecordedDialogue
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Judgement
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Reply
-from polyclinic.models.open import OpenModels
-from polyclinic.models.session import Session
+from polyclinic.models.session import OpenModels, Session
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
@@ -114,10 +112,10 @@ async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | Non
         if getattr(found, "corpus", None) or getattr(found, "memory", None):
             raise UserError(f"{name}: a task of Inspect has no corpus and no memory; take polyclinic eval {name}")
     settings, visits, knowledge = run.config.models, plan.visits, read_knowledge()
-    seats = {"grader": plan.models, "director": [plan.director]}
+    seats: dict[str, Sequence[str | None]] = {"grader": [*plan.judges, *plan.models], "director": [plan.director]}
     if visits is not None:
         seats |= {"patient": [visits.patient], "examiner": [visits.examiner], "doctor": plan.doctors}
-    models, opened = OpenModels(settings.said, None, settings.temperature), list[Tested]()
+    models, opened = OpenModels(None, settings.said, None, settings.temperature), list[Tested]()
     for role, minds in seats.items():
         for called in filter(None, (model_of(one) for one in minds if one is not None)):
             if tested is None:
@@ -156,16 +154,9 @@ def sample_of(item: Any) -> Sample:
         case LabelledCase():
             questions = item.questions
             return Sample(
-                id=item.id,
+                id=f"{item.file}/{item.id}" if item.file else item.id,
                 input="\n".join(one.text for one in questions),
                 target=[str(one.state) for one in questions],
-            )
-        case RecordedDialogue():
-            turns = [item.turns[place] for place in item.put]
-            return Sample(
-                id=f"{item.file}/{item.id}",
-                input="\n".join(turn.doctor for turn in turns),
-                target=[str(turn.state) for turn in turns],
             )
         case _, request:
             return Sample(id=request.case, input=request.text)

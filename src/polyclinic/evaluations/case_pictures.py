@@ -12,7 +12,7 @@ from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.model_file import ModelFile
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import RECALL, model_of, name_of
 from polyclinic.players.minds import tells_in_address
 from polyclinic.terminal.screen import note

@@ -10,7 +10,7 @@ worth. `docs/extend.md` shows a whole one.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,22 @@ from typing import Any, Generic, Self, SupportsIndex, TypeVar
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures
-from polyclinic.errors import AccessLost, PolyclinicError, RunStopped, StoppedEarly, UnknownModel, UserError, WrongKey
+from polyclinic.errors import (
+    AccessLost,
+    BadInput,
+    PolyclinicError,
+    RunStopped,
+    StoppedEarly,
+    UnknownModel,
+    UserError,
+    WrongKey,
+)
 from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
-from polyclinic.evaluations.people import read_people, with_agreement
-from polyclinic.evaluations.protocol import ByProtocol, WhoPlays, followed, held_by
+from polyclinic.evaluations.people import with_people
+from polyclinic.evaluations.protocol import ByProtocol, followed, held_by
 from polyclinic.judging.model_judging import UntilStopped
-from polyclinic.judging.verdicts import Known, PersonsVerdict
+from polyclinic.judging.verdicts import Known, PersonsVerdict, read_verdicts
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.methods.table import ChosenMethod, ModelFor
 from polyclinic.models.model import Model
@@ -48,6 +57,7 @@ from polyclinic.run.batching import check_batches
 from polyclinic.run.options import AskedModels, BatchOption, CaseOptions, RunOptions, SessionOption, open_desk
 from polyclinic.run.output import Output, finish
 from polyclinic.run.run import Run, resumable
+from polyclinic.run.storing import check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import AT_ONCE, run_until_error
 from polyclinic.terminal.screen import note
@@ -59,7 +69,6 @@ Scored = TypeVar("Scored")
 Summary = TypeVar("Summary")
 Options = TypeVar("Options")
 S = TypeVar("S", bound=Settings)
-OpenWorkers = Callable[..., AbstractAsyncContextManager[WorkerPool]]
 
 
 QUESTIONS_AT_ONCE = 1024
@@ -186,6 +195,7 @@ class Opened:
         looking_up: the corpus, None if there is none.
         desk: where a person plays, None if nobody does.
         in_worker: whether this process is a worker, which computes only the items it is given.
+        trust: how reliable the simulated patient is, None if there is none or nobody has measured it.
         stack: what is entered on it is closed at the end.
     """
 
@@ -195,6 +205,7 @@ class Opened:
     stack: AsyncExitStack
     looking_up: LookingUp | None = None
     in_worker: bool = False
+    trust: PatientTrust | None = None
     desk: Desk | None = None
     judges: list[UntilStopped] = field(default_factory=list)
 
@@ -234,9 +245,9 @@ class Plan:
         prepare: is called when all is open, and returns the work.
         visits: the cases and the other players, None if only models are asked.
         doctors: the minds that see patients.
-        models: further models, such as judges; None is nobody.
+        judges: the models that judge; None is nobody.
+        models: further models.
         director: the mind that chairs teams.
-        roles: who plays or judges, by role, for the protocol.
         cases: what the doctors see.
         methods: by which questions are put, if there are no visits.
         in_person: whether doctors talk with patients; if so, the patient's reliability is printed, and no model is
@@ -253,9 +264,9 @@ class Plan:
     prepare: Callable[[Opened], Awaitable[Work]]
     visits: CaseOptions | None = None
     doctors: Sequence[str] = ("rules",)
+    judges: Sequence[str | None] = ()
     models: Sequence[str | None] = ()
     director: str = "rules"
-    roles: WhoPlays = field(default_factory=dict)
     cases: Sequence[Case] = ()
     methods: Sequence[ChosenMethod] = ()
     in_person: bool = True
@@ -308,7 +319,14 @@ class Setup(Generic[S]):
 
     def verdicts(self, paths: Sequence[Path] | None, known: Callable[[], Known]) -> list[PersonsVerdict]:
         """Reads people's verdicts on what is `known`, and refuses all others."""
-        return read_people(paths, known()) if paths else []
+        if not paths:
+            return []
+        items = known()
+        said = read_verdicts(paths, known=items)
+        if (other := next((one.form for one in said if one.form not in items), None)) is not None:
+            problem = f"there are verdicts of the form {other!r}; here it is {' or '.join(items)}"
+            raise BadInput(problem, path=paths[0])
+        return said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,21 +404,20 @@ async def evaluate(
     run = Run(config)
     plan, setup, by = planned(evaluation, options, run, acted_on)
     where = _where(plan, options, config)
-    run.check_place()
+    check_place(run.config)
     with nullcontext() if where is None else run.keeping_answers():
-        async with _open(plan, options, setup) as (opened, trust):
+        async with _open(plan, options, setup) as opened:
             work = await plan.prepare(opened)
             if opened.session.at_once > AT_ONCE:  # in batches, what is asked together is sent together
                 work = replace(work, at_once=opened.session.at_once)
-            items = EvaluationItems(evaluation, options, config.for_worker(), acted_on)
-            holder = Holder(opened.session.journal, opened.session.ledger)
-            workers = None
+            pool = None
             if where is not None:
-                keys = keys_of(config.models)
-                workers = partial(WorkerPool, where, items, holder, report=note, environment=keys)
-            if opened.desk is not None and work.visit is not None:
-                work = replace(work, play=partial(_play_at, opened.desk, work))
-            result = await _hold(run, work, plan, workers)
+                items = EvaluationItems(evaluation, options, config.for_worker(), acted_on)
+                holder = Holder(opened.session.journal, opened.session.ledger)
+                keys, plays = keys_of(config.models), len(work.items) * len(work.players)
+                workers = WorkerPool(where, items, holder, report=note, environment=keys, items=plays)
+                pool = await opened.stack.enter_async_context(workers)
+            result = await _hold(run, _at_desk(work, opened.desk), plan, pool)
             if run.stopped is None:
                 run.stopped = opened.ending
             if run.stopped is None and plan.afterwards is not None:
@@ -415,10 +432,10 @@ async def evaluate(
         output = output.beside({"temperatures": by.temperatures, "departures": by.departures}, by.show)
         output = replace(output, departures=by.departures)
     if plan.people:
-        output = with_agreement(output, plan.people, seed=config.seed)
-    if trust is not None and not (output.n and output.failed >= output.n):
-        note(trust.line)
-        output = output.with_trust(trust)
+        output = with_people(output, plan.people, seed=config.seed)
+    if opened.trust is not None and not (output.n and output.failed >= output.n):
+        note(opened.trust.line)
+        output = output.with_trust(opened.trust)
     finish(run, output, opened.session.ledger, purposes=plan.purposes, failure=plan.failure(result))
     plan.check(result)
 
@@ -436,7 +453,7 @@ class EvaluationItems(Generic[Options]):
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the players, and yields what computes an item."""
         plan, setup, _ = planned(self.evaluation, self.options, Run(self.config, worker=side), self.acted_on)
-        async with _open(plan, self.options, setup) as (opened, _trust):
+        async with _open(plan, self.options, setup) as opened:
             with side.uncounted():  # what is asked beforehand the command has asked, and counted
                 work = await plan.prepare(opened)
             yield lambda item, _: work.compute(item)
@@ -450,8 +467,11 @@ def planned(
     plan = evaluation.plan(options, setup)
     if setup.rules is None:
         return plan, setup, None
-    by = held_by(setup.rules, run.config.models, plan.roles, cases=len(plan.cases))
-    run.asking(replace(run.config, models=by.models))
+    roles = {"doctor": plan.doctors, "director": [plan.director], "judge": plan.judges}
+    if plan.visits is not None:
+        roles |= {"patient": [plan.visits.patient], "examiner": [plan.visits.examiner]}
+    by = held_by(setup.rules, run.config.models, roles, cases=len(plan.cases))
+    run.config = replace(run.config, models=by.models)
     return plan, setup, by
 
 
@@ -469,10 +489,10 @@ def _where(plan: Plan, options: object, config: RunOptions) -> str | None:
 
 
 @asynccontextmanager
-async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tuple[Opened, PatientTrust | None]]:
-    """Opens what the plan names; with it comes how reliable the simulated patient is, where there is one."""
+async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Opened]:
+    """Opens what the plan names."""
     run, knowledge = setup.run, read_knowledge()
-    models = [name for name in plan.models if name is not None and model_of(name) is not None]
+    models = [name for name in (*plan.judges, *plan.models) if name is not None and model_of(name) is not None]
     batches = False
     if isinstance(options, BatchOption):
         asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]
@@ -485,7 +505,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
             session = await stack.enter_async_context(run.session(models, named=named, batches=batches))
             library = getattr(options, "library", None)
             looking_up = library and await stack.enter_async_context(open_library(library, session, run.config.models))
-            yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up, stack=stack), None
+            yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up, stack=stack)
             return
         visits = plan.visits
         note_pictures(visits.cases, plan.cases, plan.doctors, run.config.models, visits.pictures)
@@ -504,54 +524,49 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
             )
         )
         say_other_knowledge(visits.memory)
-        trust = players.patient_trust if plan.in_person else None
-        opened = Opened(
+        yield Opened(
             minds=players.minds,
             session=players.session,
             knowledge=knowledge,
             in_worker=run.worker is not None,
+            trust=players.patient_trust if plan.in_person else None,
             desk=desk if HUMAN in seats else None,
             stack=stack,
         )
-        yield opened, trust
 
 
-async def _play_at(desk: Desk, work: Work, item: Any, player: Any) -> Any:
-    """Plays an item, once more if a person at the desk takes back a line."""
-    return await desk.play("" if work.visit is None else work.visit(item), partial(work.play, item, player))
+def _at_desk(work: Work, desk: Desk | None) -> Work:
+    """Returns work in which an item is played once more if a person at the desk takes back a line."""
+    if desk is None or (visit := work.visit) is None:
+        return work
+
+    async def play(item: Any, player: Any) -> Any:
+        return await desk.play(visit(item), partial(work.play, item, player))
+
+    return replace(work, play=play)
 
 
-async def _hold(run: Run, work: Work, plan: Plan, workers: OpenWorkers | None) -> Any:
+async def _hold(run: Run, work: Work, plan: Plan, pool: WorkerPool | None) -> Any:
     """Holds the work, here or by workers; if it was stopped, returns the summary of what was over.
 
     Raises:
         StoppedEarly: it was stopped, and there is no summary of what was over.
     """
-    config = run.config
-    seated = HUMAN in plan.doctors
-    limited = config.models.token_budget is not None or config.models.cost_budget is not None
-    if seated:
-        work = replace(
-            work, at_once=1
-        )  # a person sees one patient at a time, and no record before the end of that visit
+    models, seated, at_once = run.config.models, HUMAN in plan.doctors, work.at_once
+    limited = models.token_budget is not None or models.cost_budget is not None
+    if seated:  # a person sees one patient at a time, and no record before the end of that visit
+        at_once = 1
     elif limited:
         # Otherwise all plays would be half over when the budget is spent, and none would be in the table.
-        most = 2 * (config.models.concurrency or AT_ONCE) * max(len(work.players), 1)
-        work = replace(work, at_once=min(work.at_once, most))
-    total = len(work.items) * len(work.players)
-    async with AsyncExitStack() as stack:
-        compute = None
-        if workers is not None:
-            pool = await stack.enter_async_context(workers(items=total))
-            compute = pool.compute
-            if not limited:
-                work = replace(work, at_once=work.at_once * pool.workers)
-        advance = stack.enter_context(run.progress(plan.doing, total, quiet=seated))
+        at_once = min(at_once, 2 * (models.concurrency or AT_ONCE) * max(len(work.players), 1))
+    elif pool is not None:
+        at_once *= pool.workers
+    compute = None if pool is None else pool.compute
+    with run.progress(plan.doing, len(work.items) * len(work.players), quiet=seated) as advance:
         try:
-            result = await work.hold(advance=advance, elsewhere=compute)
+            return await replace(work, at_once=at_once).hold(advance=advance, elsewhere=compute)
         except StoppedEarly as stopped:
             if stopped.summary is None:
                 raise
             run.stopped = stopped
             return stopped.summary
-    return result

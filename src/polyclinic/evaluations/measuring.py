@@ -163,17 +163,17 @@ def measured(
 
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, MeasuredItem]]]) -> MeasuredResult:
         entrants = []
-        values: dict[str, dict[str, dict[str, float]]] = {one.name: {} for one in measures}
         for entrant, theirs in plays.items():
             items = tuple(play.scored for play in theirs)
             means = estimates(measures, ((one.item, one.values) for one in items), seed=seed)
             failed = sum(bool(one.failure) for one in items)
             entrants.append(MeasuredEntrant(name=entrant, means=means, failed=failed, items=items))
-            rows = [item_row(one.values, item=one.item) for one in items]
-            for measure, by_entrant in values.items():
-                by_entrant[entrant] = {row.item: row.values[measure] for row in rows if measure in row.values}
-        pairs = [(second, first) for first, second in combinations(plays, 2)]
-        compared = compare_values(MeasuredDifference, values, pairs, lambda _: of_means(seed))
+        values = {
+            one.name: {each.item: item_row(each.values, item=each.item).values for each in one.items}
+            for one in entrants
+        }
+        pairs, names = ((second, first) for first, second in combinations(plays, 2)), [one.name for one in measures]
+        compared = compare_values(MeasuredDifference, values, names, pairs, lambda _: of_means(seed))
         return MeasuredResult(entrants=tuple(entrants), comparisons=compared)
 
     def report(result: MeasuredResult) -> Output:

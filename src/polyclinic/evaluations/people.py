@@ -4,66 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace as replace_fields
 from rich.console import Console
 
-from polyclinic.errors import BadInput
 from polyclinic.evaluations.aie.people import ViewByPeople
 from polyclinic.judging.pairs import CRITERIA, Judgements, View
 from polyclinic.judging.people import PeopleFigures, Percent, QuestionAgreement, agreed, figures, marks_by_item
-from polyclinic.judging.verdicts import Known, PersonsVerdict, forms, read_verdicts
+from polyclinic.judging.verdicts import PersonsVerdict, forms
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import Column, cell, few_comparisons, mean_and_error, table, table_of
+from polyclinic.terminal.tables import Column, cell, few_comparisons, table, table_of
 
 
-def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
-    """Reads verdicts of these forms on these items, and raises BadInput for all others."""
-    said = read_verdicts(paths or (), known=known)
-    if (other := next((one.form for one in said if one.form not in known), None)) is not None:
-        (path, *_) = paths or ()
-        raise BadInput(f"there are verdicts of the form {other!r}; here it is {' or '.join(known)}", path=path)
-    return said
+def with_people(output: Output, said: Sequence[PersonsVerdict], *, seed: int, form: str = "") -> Output:
+    """Returns the output with how far people agree, and with their marks in its rows.
 
-
-def with_people(output: Output, said: Sequence[PersonsVerdict], form: str, *, seed: int) -> Output:
-    """Returns the output with what people say of the same, below it and in the document."""
-    between, found = agreed(said, form, seed=seed), figures(said, form, seed=seed)
-
-    def show(screen: Console) -> None:
-        screen.print()
-        show_agreement(screen, form, between)
-        show_figures(screen, found)
-
-    return output.beside({"people": {"agreement": between, "figures": found}}, show)
-
-
-def with_agreement(output: Output, said: Sequence[PersonsVerdict], *, seed: int) -> Output:
-    """Returns the output with how far people agree, and with their marks in its rows."""
-    between = {form: agreed(said, form, seed=seed) for form in dict.fromkeys(one.form for one in said)}
+    Of a `form` that has no place in the evaluation's own tables, the figures come with it.
+    """
+    between = {one: agreed(said, one, seed=seed) for one in dict.fromkeys([form] if form else [v.form for v in said])}
+    found = figures(said, form, seed=seed) if form else {}
+    document = {"people": {"agreement": between[form], "figures": found}} if form else {"people_agreement": between}
     marks = marks_by_item(said)
 
     def show(screen: Console) -> None:
         screen.print()
-        for form, found in between.items():
-            show_agreement(screen, form, found)
+        for name, agreement in between.items():
+            show_agreement(screen, name, agreement)
+        show_figures(screen, found)
 
     def marked(row: ItemRow) -> ItemRow:
         """Returns a row with people's marks of the same: by its doctor, or by the file of its method's outcomes."""
         file = row.at.partition(".jsonl")[0]
-        found = marks.get((row.item, row.model)) or marks.get((row.item, file)) or {}
-        return replace_fields(row, values=row.values | {f"{name} (people)": mark for name, mark in found.items()})
+        given = marks.get((row.item, row.model)) or marks.get((row.item, file)) or {}
+        return replace_fields(row, values=row.values | {f"{name} (people)": mark for name, mark in given.items()})
 
     asked = dict.fromkeys(question for one in marks.values() for question in one)
     return replace(
-        output.beside({"people_agreement": between}, show),
+        output.beside(document, show),
         rows=list(map(marked, output.rows)),
         measures=[*output.measures, *(ItemMeasure(name=f"{question} (people)", percent=False) for question in asked)],
     )
@@ -98,16 +81,10 @@ def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement
 
 def show_figures(screen: Console, found: Mapping[str, PeopleFigures]) -> None:
     """Prints what people's verdicts of one form come to, by doctor or method."""
-    shown = None
-    for name, one in found.items():
-        columns, rows = _rows(one)
-        if shown is None:
-            shown = table(None, ("people say", *columns))
-        for row in rows:
-            shown.add_row(plain(name), *row)
-    if shown is None:
+    rows = [{"people say": name, **row} for name, one in found.items() for row in _rows(one)]
+    if not rows:
         return
-    screen.print(shown)
+    screen.print(table(None, list(rows[0]), (row.values() for row in rows)))
     pairs = [c.n for one in found.values() for c in one.criteria.values()]
     if told := few_comparisons(pairs):
         screen.print(told, style="yellow")
@@ -116,27 +93,27 @@ def show_figures(screen: Console, found: Mapping[str, PeopleFigures]) -> None:
     screen.print()
 
 
-def _rows(found: PeopleFigures) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Returns the columns of one doctor's figures, or one method's, and its rows."""
-    if found.criteria:
-        rows = [
-            (criterion, plain(doctor), number(rate.percent, ".0f", " %"), strength, str(rate.ties), str(one.n))
-            for criterion, one in found.criteria.items()
-            for doctor, rate in one.win_rates.items()
-            for strength in [number(one.strengths[doctor].strength, "+.2f")]
-        ]
-        return ("criterion", "doctor", "wins of decided", "strength", "ties", "n"), [*rows]
-    cells = {name: _percent(one) for name, one in found.shares.items()}
-    cells |= {name: str(count) for name, count in found.counts.items()}
-    cells |= {name: mean_and_error(one, ".3f") for name, one in found.means.items()}
-    return (*cells, "n"), [(*cells.values(), str(found.n))]
+def _rows(found: PeopleFigures) -> list[dict[str, object]]:
+    """Returns the figures of one doctor, or one method, by heading."""
+    if not found.criteria:
+        means = {question: cell(one, ".3f") for question, one in found.means.items()}
+        return [{"n": found.n, **found.counts, **_percents(found.shares), **means}]
+    return [
+        {
+            "criterion": criterion,
+            "doctor": doctor,
+            "wins of decided": cell(rate.percent, ".0f %"),
+            "strength": cell(one.strengths[doctor].strength, "+.2f"),
+            "ties": rate.ties,
+            "n": one.n,
+        }
+        for criterion, one in found.criteria.items()
+        for doctor, rate in one.win_rates.items()
+    ]
 
 
-def _percent(one: Percent) -> str:
-    if one.percent is None:
-        return NOTHING
-    parts = {"": one.percent, "low": one.low, "high": one.high}
-    return ShownFigure(f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})", parts)
+def _percents(shares: Mapping[str, Percent]) -> dict[str, object]:
+    return {f"{name} %": with_ends(one.percent, one.low, one.high, ".1f") for name, one in shares.items()}
 
 
 def show_judgements(screen: Console, judgements: Judgements | None, people: Mapping[View, ViewByPeople]) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod, settable
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.protocols.following import FollowedProtocol, follow, told
 from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings, PaperSetting, Settings

@@ -112,12 +112,19 @@ class Scorer:
         Without the conversation there are none of AIE's metrics, for which a model that plays the patient is asked.
         """
         language = case.presentation.language
-        metrics, without = await self._aie(case, visit, minds) if conversation else ({}, ())
+        metrics, without = dict[str, float](), list[str]()
+        if conversation:
+            try:
+                tracked = await with_states(case, visit, minds)
+                scored = score(from_trace(tracked.trace, case, chosen=visit.answer))
+                metrics, without = scored.values, [one.problem for one in scored.left_out]
+            except (Unscorable, MissingExtra) as problem:
+                without = [str(problem)]
         report = visit.report or Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
         judged = await (self.by_rules(case, report) if self._judge is None else self._judge.grade(case, report))
         if self._judge is not None and not any(judged.grades.values()):
             why = judged.failed or next(iter(judged.unreadable.values()), "")
-            without = (*without, f"the judge {judged.judge} gave no grade ({why}); rules graded in its place")
+            without.append(f"the judge {judged.judge} gave no grade ({why}); rules graded in its place")
             judged = await self.by_rules(case, report)
         truth, given = visit.truth, visit.report
         chosen = stewardship(visit.traces, truth.diagnoses, self._knowledge, self._names)
@@ -126,6 +133,12 @@ class Scorer:
 
         def named(ids: Iterable[str]) -> tuple[str, ...]:
             return tuple(known[id].name.get(language) if id in known else id for id in ids)
+
+        def held_for_right(note: NotedDifferential) -> float:
+            """Returns how probable what is so was held, of all that was noted; evenly where no numbers were given."""
+            held = [1.0 if one.probability is None else one.probability for one in note.diagnoses]
+            right = (reasoning.is_named(one.name, truth, self._knowledge) for one in note.diagnoses)
+            return sum(probability for probability, is_so in zip(held, right, strict=True) if is_so) / max(sum(held), 1)
 
         findings = reasoning.FindingsTold(case, self._knowledge)
         shown = tuple(map(findings.expected, findings.wanted(truth.rationale)))
@@ -139,7 +152,7 @@ class Scorer:
             turns=visit.turns,
             report=given,
             metrics=metrics,
-            without=without,
+            without=tuple(without),
             judge=judged.judge,
             aspects=tuple(
                 GradedAspect(
@@ -154,7 +167,7 @@ class Scorer:
             points=points(judged.grades, chosen, signs, hints),
             treatment=due_points(truth.treatment, report.treatment, self._knowledge),
             expected={Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown},
-            beliefs=tuple((note.turn, self._held_for_right(note, truth)) for note in notes),
+            beliefs=tuple((note.turn, held_for_right(note)) for note in notes),
         )
 
     async def by_rules(self, case: Case, report: Report) -> Judgement:
@@ -177,21 +190,3 @@ class Scorer:
                 grades[aspect], analyses[aspect] = of_points
         grades[Aspect.DIAGNOSIS] = reasoning.by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
         return replace(judged, grades=grades, analyses=analyses)
-
-    async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
-        try:
-            tracked = await with_states(case, visit, minds)
-            scored = score(from_trace(tracked.trace, case, chosen=visit.answer))
-        except (Unscorable, MissingExtra) as problem:
-            return {}, (str(problem),)
-        return scored.values, tuple(one.problem for one in scored.left_out)
-
-    def _held_for_right(self, note: NotedDifferential, truth: Truth) -> float:
-        """Returns how probable what is so was held, of all that was noted; evenly where no numbers were given."""
-        given = [1.0 if one.probability is None else one.probability for one in note.diagnoses]
-        whole = max(sum(given), 1.0)
-        return sum(
-            probability / whole
-            for probability, one in zip(given, note.diagnoses, strict=True)
-            if reasoning.is_named(one.name, truth, self._knowledge)
-        )

@@ -1,4 +1,4 @@
-"""What must hold of one drawn patient: each check looks at patients one by one, and counts and names what is wrong.
+"""What must hold of drawn patients, whatever their diseases: each check counts and names what is wrong.
 
 Where patients may err, or an instrument may, a share of contradictions is allowed; it is exceeded where a Wilson
 interval of 95 % lies above it, so that chance alone fails no check.
@@ -17,7 +17,6 @@ import msgspec
 import numpy as np
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.generation.background import read_background
 from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.body import PRESENT, along
@@ -26,11 +25,10 @@ from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.disease_body import DiseaseBody, meets
 from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.physiology import Physiology, physiology_of, within_limits
-from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.ages import say_age
-from polyclinic.language.language import LANGUAGES, Language
+from polyclinic.language.language import Language
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.yaml_files import read_yaml
 
@@ -82,8 +80,8 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def values(self, items: Iterable[str]) -> str:
         """Returns what some items show, for a line."""
-        shown = ((item, self.shown.get(item, ())) for item in items)
-        return ", ".join(f"{item} {_text(value)}" for item, values in shown for value in values)
+        shown = ((item, value) for item in items for value in self.shown.get(item, ()))
+        return ", ".join(f"{item} {value if isinstance(value, str) else f'{value:g}'}" for item, value in shown)
 
     def is_touched(self, quantities: Iterable[str]) -> bool:
         """Returns whether its disease changes one of some quantities, or has a criterion on it."""
@@ -91,10 +89,6 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return any(
             q in self.body.quantities or any(q in way.numbers or q in way.states for way in ways) for q in quantities
         )
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def checked(patient: DrawnPatient, knowledge: Knowledge) -> CheckedPatient:
@@ -148,19 +142,11 @@ class _AtMost(Data, frozen=True, kw_only=True):
 class _Expected(Data, frozen=True, kw_only=True):
     in_children: dict[str, _AtMost]
     normal: tuple[str, ...]
-    least_ages: dict[str, int]
 
 
 @functools.cache
 def _expected() -> _Expected:
     return read_yaml(Path(__file__).with_suffix(".yaml"), _Expected)
-
-
-Example = str | Callable[[], str]
-"""A line that says what is wrong, or what makes it."""
-
-Looked = Iterator[tuple[bool, Example]]
-"""For each thing that was looked at, whether it fails, and how to say so."""
 
 
 class CheckTally(msgspec.Struct, kw_only=True):
@@ -170,30 +156,38 @@ class CheckTally(msgspec.Struct, kw_only=True):
     failed: int = 0
     examples: list[str] = msgspec.field(default_factory=list)
 
-    def count(self, failed: bool, example: Example) -> None:
-        """Counts one more."""
+    def count(self, failed: bool, *said: str, of: CheckedPatient | None = None) -> None:
+        """Counts one more; a failure is an example if there are not enough, in the patient's line if it is one's."""
         self.tried += 1
+        self.failed += failed
         if failed:
-            self.failed += 1
-            self.say(example)
+            self.say(", ".join(said) if of is None else of.line(*said))
 
-    def say(self, example: Example) -> None:
+    def say(self, example: str) -> None:
         """Keeps an example, if there are not enough."""
         if len(self.examples) < _EXAMPLES:
-            self.examples.append(example if isinstance(example, str) else example())
+            self.examples.append(example)
 
 
 Looking = Generator[None, CheckedPatient | None, CheckTally]
 """A check that is sent one patient after the other and then None, at which it returns what it found."""
 
 
-class CheckContext:
+class CheckContext(NamedTuple):
     """What checks look things up in: a knowledge, the language of the records, and how many patients there will be."""
 
-    def __init__(self, knowledge: Knowledge, language: Language = "en", n: int = 1) -> None:
-        self.knowledge, self.language, self.n = knowledge, language, n
-        self.physiology: Physiology = physiology_of(knowledge)
-        self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
+    knowledge: Knowledge
+    language: Language = "en"
+    n: int = 1
+
+    @property
+    def physiology(self) -> Physiology:
+        """The quantities of the knowledge."""
+        return physiology_of(self.knowledge)
+
+
+Looked = Iterator[list[str]]
+"""For each thing that was looked at, what is wrong with it."""
 
 
 def _each(look: Callable[[CheckContext, CheckedPatient], Looked]) -> Callable[[CheckContext], Looking]:
@@ -202,8 +196,8 @@ def _each(look: Callable[[CheckContext, CheckedPatient], Looked]) -> Callable[[C
     def looking(context: CheckContext) -> Looking:
         tally = CheckTally()
         while (patient := (yield)) is not None:
-            for failed, example in look(context, patient):
-                tally.count(failed, example)
+            for wrong in look(context, patient):
+                tally.count(bool(wrong), *wrong, of=patient)
         return tally
 
     return looking
@@ -228,13 +222,13 @@ def _one_value(context: CheckContext, patient: CheckedPatient) -> Looked:
             place = physiology.places[item][1]
             if abs(shown - within_limits(place, derived.value(known))) > 10.0**-place.decimals:
                 wrong.append(patient.values((item, *derived.of)))
-    yield bool(wrong), lambda: patient.line(*wrong)
+    yield wrong
 
 
 def _pressures(_: CheckContext, patient: CheckedPatient) -> Looked:
     systolic, diastolic = patient.number("systolic"), patient.number("diastolic")
     if systolic is not None and diastolic is not None:
-        yield systolic <= diastolic, lambda: patient.line(patient.values(("systolic", "diastolic")))
+        yield [patient.values(("systolic", "diastolic"))] if systolic <= diastolic else []
 
 
 def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
@@ -252,21 +246,12 @@ def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
                 values[id] = value
         if meets(criterion, physiology.items, values) is not True:
             about = dict.fromkeys(leaf.quantity or leaf.symptom for leaf in criterion.leaves())
-            unmet += [f"{name} {_shown(values.get(name))}" for name in about]
-    yield bool(unmet), lambda: patient.line(*unmet)
-
-
-def _shown(value: float | str | bool | None) -> str:
-    if isinstance(value, bool):
-        return "there" if value else "absent"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _questionnaires(_: CheckContext, patient: CheckedPatient) -> Looked:
-    ages = _expected().least_ages
-    if not ages.keys().isdisjoint(patient.shown):
-        early = [item for item, age in ages.items() if item in patient.shown and patient.age < age]
-        yield bool(early), lambda: patient.line(patient.values(early))
+            there = {True: "there", False: "absent"}
+            for name in about:
+                found = values.get(name)
+                shown = there[found] if isinstance(found, bool) else found
+                unmet.append(f"{name} {shown:.4g}" if isinstance(shown, float) else f"{name} {shown}")
+    yield unmet
 
 
 def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
@@ -281,7 +266,7 @@ def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
         fixed = any(item in way.states for way in patient.body.ways[patient.severity])
         if texts is not None and patient.text(item) not in ("", *texts) and not fixed:
             wrong.append(f"{rule.of} {patient.text(rule.of)} and {item} {patient.text(item)}")
-    yield bool(wrong), lambda: patient.line(*sorted(wrong))
+    yield sorted(wrong)
 
 
 def _complaint(context: CheckContext, patient: CheckedPatient) -> Looked:
@@ -293,9 +278,9 @@ def _complaint(context: CheckContext, patient: CheckedPatient) -> Looked:
     leading = [s for s, share in shares.items() if share >= least and s in patient.present]
     if leading:
         person = patient.drawn.case.presentation
-        said = context.lexicons[person.language].read(person.complaint)
-        missing = not any(said.get(s, False) for s in leading)
-        yield missing, lambda: patient.line(f"no {' or '.join(leading)} in {person.complaint!r}")
+        said = lexicon_of(context.knowledge, person.language).read(person.complaint)
+        told = any(said.get(s, False) for s in leading)
+        yield [] if told else [f"no {' or '.join(leading)} in {person.complaint!r}"]
 
 
 class _MustAgree(NamedTuple):
@@ -367,8 +352,7 @@ def _agreement(pairs: tuple[_MustAgree, ...]) -> Callable[[CheckContext], Lookin
         while (patient := (yield)) is not None:
             for pair, tally in zip(pairs, tallies, strict=True):
                 if pair.of(patient):
-                    failed = pair.contradict(patient)
-                    tally.count(failed, patient.line(pair.what, patient.values(pair.items)) if failed else "")
+                    tally.count(pair.contradict(patient), pair.what, patient.values(pair.items), of=patient)
         found = CheckTally()
         for pair, tally in zip(pairs, tallies, strict=True):
             found.tried += tally.tried
@@ -380,76 +364,11 @@ def _agreement(pairs: tuple[_MustAgree, ...]) -> Callable[[CheckContext], Lookin
     return looking
 
 
-_FERTILE = (18, 45)
-_PREGNANT = (1.0, 12.0)  # per cent of fertile women who know that they are; a region of many births has the most
-_POSITIVE = 25.0  # IU/L
-_ENOUGH = 100
-
-
-def _indications(context: CheckContext) -> Looking:
-    """Counts medicines, and those of which the history does not hold what they are for."""
-    tally, language = CheckTally(), context.language
-    conditions = read_background().conditions
-    told_by_symptom = {c.symptom: c.told(language) for c in conditions if c.symptom and c.past.en}
-    of_medicine = {getattr(m, language): c for c in conditions for m in c.medicines}
-    while (patient := (yield)) is not None:
-        history = patient.drawn.case.record.history
-        for symptom, told in told_by_symptom.items():
-            if symptom in patient.present:
-                missing = not any(text in history.past for text in told)
-                tally.count(missing, patient.line(f"{symptom} without its illness") if missing else "")
-        for medicine, condition in of_medicine.items():
-            if medicine in history.medications:
-                known = any(text in history.past for text in condition.told(language))
-                without = condition.symptom not in patient.present and not known
-                tally.count(without, patient.line(f"takes {medicine}") if without else "")
-    return tally
-
-
-def _pregnancies(context: CheckContext) -> Looking:
-    """Counts pregnant patients whose test is negative, or who are no women; one more for too few or too many."""
-    told = next((c.told(context.language) for c in read_background().conditions if c.beside == "pregnancy"), ())
-    women, expecting, tally = 0, 0, CheckTally()
-    while (patient := (yield)) is not None:
-        pregnant = any(text in patient.drawn.case.record.history.past for text in told)
-        if patient.sex == "female" and _FERTILE[0] <= patient.age < _FERTILE[1] + 1:
-            women += 1
-            expecting += pregnant
-        if pregnant:
-            hcg = patient.number("beta_hcg")
-            wrong = patient.sex == "male" or (hcg is not None and hcg < _POSITIVE)
-            tally.count(wrong, patient.line(f"pregnant, {patient.values(('beta_hcg',))}") if wrong else "")
-    if women >= _ENOUGH:
-        low, high = wilson(expecting, women)
-        of_all = (
-            f"{100 * expecting / women:.1f} % of {women} women of {_FERTILE[0]} to {_FERTILE[1]} years are pregnant"
-        )
-        tally.count(high < _PREGNANT[0] or low > _PREGNANT[1], of_all)
-    return tally
-
-
-def _infants(context: CheckContext) -> Looking:
-    """Counts infants of no whole month or with no infants' disease; one more where there are none at all."""
-    epidemiology = {id: disease.epidemiology for id, disease in context.knowledge.diseases.items()}
-    shares = {id: of.age.get("0-5", 0.0) * of.infants for id, of in epidemiology.items()}
-    expected, tally = 0.0, CheckTally()
-    while (patient := (yield)) is not None:
-        expected += shares[patient.disease.id]
-        if patient.age < 1:
-            months = patient.age * 12
-            wrong = abs(months - round(months)) > 0.02 or round(months) < 1 or not shares[patient.disease.id]
-            tally.count(wrong, patient.line(f"{months:g} months") if wrong else "")
-    if expected >= 10:
-        tally.count(not tally.tried, f"no infant where {expected:.0f} were expected")
-    return tally
-
-
 _BANDS = ((0, 0), (1, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
 _ENOUGH_KNOWLEDGE_CHECK = 30  # people of an age and sex that a share is taken of
+_ONE_OF_ONE = 1.959964
 _ONE_OF_MANY = 3.29  # standard deviations: of more than a hundred groups one in twenty would fail by chance
 _WITHIN = 95.0  # per cent within the reference range
-_HAEMOGLOBIN_APART = 8.0  # g/L between men and women; published means are 12 to 15 apart
-_OLD, _WITH_MEDICINE = 75, 60.0
 _READ = 500  # patients that the reader reads; it takes longer than to draw them
 _CALIBRATED = 3.0  # points
 
@@ -484,34 +403,15 @@ def _normal_values(context: CheckContext) -> Looking:
                 outside[group] = patient.line(f"{id} {value:g}")
     tally = CheckTally()
     ordered = sorted(groups.items(), key=lambda g: sum(g[1]) / len(g[1]))
-    for (_, group), inside in ordered:
-        if len(inside) >= _ENOUGH_KNOWLEDGE_CHECK:
-            few = wilson(sum(inside), len(inside), z=_ONE_OF_MANY)[1] < _WITHIN
-            share = f"{100 * sum(inside) / len(inside):.1f} % of {len(inside)}"
-            tally.count(few, f"{group}: {share} within the range; {outside.get(group, '')}")
+    told = [(group, inside, _ONE_OF_MANY, f"; {outside.get(group, '')}") for (_, group), inside in ordered]
     for id in items:
         every = list(itertools.chain.from_iterable(inside for key, inside in ordered if key[0] == id))
-        if len(every) >= _ENOUGH_KNOWLEDGE_CHECK:
-            few = wilson(sum(every), len(every))[1] < _WITHIN
-            share = f"{100 * sum(every) / len(every):.1f} % of {len(every)}"
-            tally.count(few, f"{id}, everybody: {share} within the range")
-    return tally
-
-
-def _haemoglobin_by_sex(_: CheckContext) -> Looking:
-    """Counts bands of age in which women's and men's haemoglobin are too near, where their illness leaves it alone."""
-    values: dict[tuple[tuple[int, int], Sex], list[float]] = {}
-    while (patient := (yield)) is not None:
-        value = patient.number("hemoglobin")
-        if patient.age >= ADULT and value is not None and not patient.is_touched(("hemoglobin",)):
-            values.setdefault((_band(patient.age), patient.sex), []).append(value)
-    tally = CheckTally()
-    for band in _BANDS:
-        women, men = values.get((band, "female"), []), values.get((band, "male"), [])
-        if min(len(women), len(men)) >= _ENOUGH_KNOWLEDGE_CHECK:
-            means = fmean(women), fmean(men)
-            told = f"{band[0]} to {band[1]} years: women {means[0]:.1f} g/L, men {means[1]:.1f} g/L"
-            tally.count(means[1] - means[0] < _HAEMOGLOBIN_APART, told)
+        told.append((f"{id}, everybody", every, _ONE_OF_ONE, ""))
+    for group, inside, z, example in told:
+        n, within = len(inside), sum(inside)
+        if n >= _ENOUGH_KNOWLEDGE_CHECK:
+            few = wilson(within, n, z=z)[1] < _WITHIN
+            tally.count(few, f"{group}: {100 * within / n:.1f} % of {n} within the range{example}")
     return tally
 
 
@@ -526,7 +426,7 @@ def _adult_illness_in_children(context: CheckContext) -> Looking:
             if id in patient.disease.symptoms or (texts and (patient.is_touched((id,)) or id not in patient.shown)):
                 continue
             has = patient.text(id) in texts if texts else id in patient.present
-            tally.count(has, patient.line(patient.values((id,)) or id) if has else "")
+            tally.count(has, patient.values((id,)) or id, of=patient)
     found = CheckTally()
     for id, tally in tallies.items():
         if tally.tried >= _ENOUGH_KNOWLEDGE_CHECK:
@@ -536,24 +436,6 @@ def _adult_illness_in_children(context: CheckContext) -> Looking:
             told = f"{id}: {percent:.1f} % of {tally.tried} children under {_CHILD}, published at most {most:g} %"
             found.count(wilson(tally.failed, tally.tried)[0] > most, told + some)
     return found
-
-
-def _medicines_of_the_old(context: CheckContext) -> Looking:
-    """Counts those over 75 who take no medicine that is named, where they are too many."""
-    language, cautions = context.language, read_cautions()
-    words = [drug.name.get(language) for drug in context.knowledge.drugs.values()]
-    words += [word for one in cautions.allergies for word in one.words.get(language)]
-    words += [word for one in cautions.interactions for word in one.words.get(language)]
-    words += [getattr(one, language) for condition in read_background().conditions for one in condition.medicines]
-    names = {word.casefold() for word in words}
-    taken = CheckTally()
-    while (patient := (yield)) is not None:
-        if patient.age > _OLD:
-            told = patient.drawn.case.record.history.medications
-            named = any(name in told.casefold() for name in names)
-            taken.count(not named, "" if named else patient.line(f"takes {told!r}"))
-    enough = not taken.tried or 100 * (taken.tried - taken.failed) / taken.tried > _WITH_MEDICINE
-    return CheckTally(tried=taken.tried) if enough else taken
 
 
 def _calibration(context: CheckContext) -> Looking:
@@ -583,17 +465,11 @@ CHECKS: Mapping[str, Callable[[CheckContext], Looking]] = {
     "one value of a quantity in a visit": _each(_one_value),
     "systolic above diastolic": _each(_pressures),
     "definition of disease and severity met": _each(_definition),
-    "questionnaires from their age on": _each(_questionnaires),
     "no impossible pair": _each(_impossible),
     "leading symptom in the complaint": _each(_complaint),
     **{name: _agreement(pairs) for name, pairs in _PAIRS.items()},
     "normal vital signs and blood counts": _normal_values,
-    "women's and men's haemoglobin apart": _haemoglobin_by_sex,
     "no chronic adult illness in children beyond published rates": _adult_illness_in_children,
-    "medicines by name in those over 75": _medicines_of_the_old,
-    "infants in months": _infants,
-    "pregnant women": _pregnancies,
-    "what every medicine is for": _indications,
     "calibration of the exact reader": _calibration,
 }
 """The checks of drawn patients, by name."""

@@ -27,12 +27,11 @@ from polyclinic.generation.bodies import DrawnBody, EvenRandom, Lasting, body_dr
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.ages import MONTHS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
-from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
+from polyclinic.knowledge.entries import Disease, Examination, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.physiology import physiology_of, told_age
 from polyclinic.knowledge.safety import (
-    read_cautions,
     read_red_flags,
     told_at_the_counter,
     with_results,
@@ -90,20 +89,16 @@ def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, Finding
 
 @functools.lru_cache(maxsize=512)
 def _references(knowledge: Knowledge, age: float, sex: Sex) -> dict[str, str]:
-    """Returns the reference range of each item at an age and sex, as it is written beside a result."""
+    """Returns the reference range of each item at an age and sex, as it is written beside a result; "" for none."""
     physiology = physiology_of(knowledge)
-    return {id: _reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
-
-
-def _reference_of(item: Item, low: float | None, high: float | None) -> str:
-    """Returns a reference range of an item, as it is written beside a result; "" where it has none."""
-    if not item.numeric:
-        return ""
-    if low is not None and high is not None:
-        return f"{low:g}-{high:g}"
-    if high is not None:
-        return f"< {high:g}"
-    return f"> {low:g}" if low is not None else ""
+    written: dict[str, str] = {}
+    for id, (_, item) in physiology.places.items():
+        low, high = physiology.range(item, age, sex) if item.numeric else (None, None)
+        if low is not None and high is not None:
+            written[id] = f"{low:g}-{high:g}"
+        else:
+            written[id] = f"< {high:g}" if high is not None else f"> {low:g}" if low is not None else ""
+    return written
 
 
 _MENARCHE, _MENOPAUSE = 13, 52  # years: by then most girls have, and most women have no more, periods
@@ -167,10 +162,10 @@ def treatment_of(
     A measure of whose drugs this patient may have none is left out.
     """
     presentation = record.presentation
-    cautions, physiology = read_cautions(), physiology_of(knowledge)
+    physiology = physiology_of(knowledge)
     wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
     results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
-    known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)
+    known = with_results(told_at_the_counter(presentation, record.history), presentation, results)
     measured = {id: body.shown.get(id, value) for id, value in body.values.items()}
     patient = PlanPatient(
         age=presentation.age,
@@ -342,17 +337,23 @@ def _draw(
     )
     body = with_beside(body, disease, brought.conditions, knowledge, rng)
     done, lines = finding_lines(knowledge, age, sex, language)
-    undone = _not_done(disease, brought.conditions, knowledge)
+    # Nobody does these beside some conditions, unless the illness shows in them.
+    physiology = physiology_of(knowledge)
+    without = (e for id, beside in physiology.body.beside.items() if id in brought.conditions for e in beside.without)
+    undone = {*without} - disease.findings.keys()
     done = tuple(e for e in done if e.id not in undone)
-    findings = [
-        line.finding(body.shown[id]) for id, line in lines if physiology_of(knowledge).places[id][0].id not in undone
-    ]
-    companion = age >= SPEAKS_FROM and _cannot_tell(body)
+    findings = [line.finding(body.shown[id]) for id, line in lines if physiology.places[id][0].id not in undone]
+    companion = age >= SPEAKS_FROM and float(body.values.get("gcs", _TELLS_FROM)) < _TELLS_FROM
     told = {s.id: _phrase(s, age, rng, lasts, language, of_another=companion) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
     main = complaints_of(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
-    about = who.about if isinstance(who, Person) else _about(who, age, sex, rng, language)
+    if isinstance(who, Person):
+        about = who.about
+    else:
+        names: tuple[str, ...] = getattr(who, f"{sex}_elder" if age >= _ELDER else sex)
+        given, family, occupation = rng.choice(names), rng.choice(who.family), rng.choice(who.occupied(age))
+        about = _sentences(language)["about"].format(given=given, family=family, occupation=occupation)
     # Drawn last, so that it changes nothing of who this is and what she has; at a later visit it is the same day.
     lunar = rng if lasts is None else random.Random(sum(lasts.told.values()))
     ids, past = {disease.id, *(s.id for s in present)}, brought.history.past
@@ -372,13 +373,14 @@ def _draw(
     )
     flags = read_red_flags().of(age, pregnant="pregnancy" in brought.conditions)
     flagged = flags.by_sign(body.measured())
+    look_alikes = (knowledge.diseases[d].name.get(language) for d in disease.differential if d in knowledge.diseases)
     truth = Truth(
         diagnoses=(Diagnosis(name=disease.name.get(language), icd10=disease.code(severity)),),
         rationale=_rationale(disease, present, severity, done, language),
         treatment=treatment_of(stratum, record, body, days, knowledge),
         severity=severity,
         complications=disease.complications.get(language),
-        differential=_look_alikes(knowledge, disease, language),
+        differential=(*look_alikes, *disease.also_consider.get(language)),
         prevention=disease.prevention.get(language),
         acuity=acuity_level(disease, severity, body.numbers(), knowledge.examinations, flagged),
     )
@@ -390,18 +392,6 @@ def _draw(
         department=disease.department,
     )
     return DrawnPatient(case, disease, severity, body)
-
-
-def _not_done(disease: Disease, conditions: Collection[str], knowledge: Knowledge) -> set[str]:
-    """Returns the examinations, by id, that nobody does beside some conditions, unless the illness shows in them."""
-    beside = physiology_of(knowledge).body.beside
-    avoided = {id for condition in conditions if condition in beside for id in beside[condition].without}
-    return avoided - disease.findings.keys()
-
-
-def _cannot_tell(body: DrawnBody) -> bool:
-    """Whether somebody is too drowsy or confused to tell a history."""
-    return float(body.values.get("gcs", _TELLS_FROM)) < _TELLS_FROM
 
 
 def _phrase(
@@ -452,13 +442,6 @@ def complaints_of(
     return [*main, *rng.sample(others, min(_COMPLAINTS - len(main), len(others)))]
 
 
-def _about(people: _People, age: float, sex: Sex, rng: random.Random, language: Language) -> str:
-    names: tuple[str, ...] = getattr(people, f"{sex}_elder" if age >= _ELDER else sex)
-    given, family = rng.choice(names), rng.choice(people.family)
-    occupation = rng.choice(people.occupied(age))
-    return _sentences(language)["about"].format(given=given, family=family, occupation=occupation)
-
-
 def _history(
     leaves: Sequence[Symptom], present: Sequence[Symptom], told: dict[str, str], language: Language
 ) -> History:
@@ -468,12 +451,6 @@ def _history(
         if sentences:
             texts[section] = marks.blank.join(sentences)
     return History(symptoms=tuple(told[s.id] for s in leaves), **texts)
-
-
-def _look_alikes(knowledge: Knowledge, disease: Disease, language: Language) -> tuple[str, ...]:
-    """Returns the names of the diseases that look like one, those first that this knowledge holds."""
-    known = [knowledge.diseases[d].name.get(language) for d in disease.differential if d in knowledge.diseases]
-    return (*known, *disease.also_consider.get(language))
 
 
 def _rationale(

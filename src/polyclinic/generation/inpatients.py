@@ -100,7 +100,7 @@ class _Drawing:
         self._alike = _alike(knowledge)
         given = _comorbidities()
         self._together = {one.of: one.with_ for one in given.together}
-        self._never = [frozenset(group) for group in given.never]
+        self._never = given.never
         named = [e for d in self._diseases for e in d.findings]
         self._routine = {
             e.id
@@ -142,7 +142,9 @@ class _Drawing:
         count = rng.choices(list(_ILLNESSES), list(_ILLNESSES.values()))[0]
         found = [principal]
         while len(found) < count:
-            allowed = [d for d in self._diseases if d not in found and self._may_join(d, found, age, sex)]
+            excluded = {id for group in self._never if any(one.id in group for one in found) for id in group}
+            others = (d for d in self._diseases if d not in found and d.id not in excluded)
+            allowed = [d for d in others if _can_have(d, age, sex)]
             brought: dict[str, float] = {}
             for one in found:
                 for other, weight in self._together.get(one.id, {}).items():
@@ -156,11 +158,6 @@ class _Drawing:
             else:
                 break
         return [Ailment(d, rng.choices(SEVERITIES, (0, 3, 2) if (d is principal) else (3, 4, 1))[0]) for d in found]
-
-    def _may_join(self, disease: Disease, found: Sequence[Disease], age: float, sex: Sex) -> bool:
-        if any(disease.id in group and any(one.id in group for one in found) for group in self._never):
-            return False
-        return _can_have(disease, age, sex)
 
     def _is_silent(self, disease: Disease, rng: random.Random) -> bool:
         """Whether a further illness gives no complaints: what an examination can show, and no emergency."""
@@ -186,12 +183,10 @@ class _Drawing:
         # What was thought of beside them was looked for as well.
         thought_of = sorted({other for d in diseases for other in self._alike[d.id]} - {d.id for d in diseases})
         for other in rng.sample(thought_of, min(2, len(thought_of))):
-            specimens = [e for e in self.knowledge.diseases[other].findings if self._is_specimen(e)]
+            known = self.knowledge.examinations
+            specimens = [e for e in self.knowledge.diseases[other].findings if known[e].kind == "pathology"]
             wanted |= {e for e in (*self.knowledge.diseases[other].examinations, *specimens) if rng.random() < _DONE}
         return wanted
-
-    def _is_specimen(self, examination: str) -> bool:
-        return self.knowledge.examinations[examination].kind == "pathology"
 
     def _told(
         self,

@@ -92,7 +92,13 @@ async def write_record(
         written: WrittenHistory = reply.value
         problem = contradiction(written, drawn, knowledge)
         if problem is None:
-            return WrittenPatient(_with(drawn.case, written), tuple(refused), written=True)
+            record = drawn.case.record
+            complaint, *symptoms = (text.strip().rstrip(".。") for text in (written.complaint, *written.symptoms))
+            presentation = msgspec.structs.replace(record.presentation, complaint=complaint)
+            present = written.present.strip()
+            history = msgspec.structs.replace(record.history, symptoms=tuple(symptoms), present=present)
+            record = msgspec.structs.replace(record, presentation=presentation, history=history)
+            return WrittenPatient(msgspec.structs.replace(drawn.case, record=record), tuple(refused), written=True)
         refused.append(problem[0])
         told = f"{problem[0]}: {problem[1]}"
         messages = [*messages[:2], ("assistant", reply.text), ("user", prompts("refused", problem=told))]
@@ -146,16 +152,6 @@ def _symptom_changed(
     if len(written.symptoms) != len(history.symptoms) or not written.present.strip():
         return "a symptom left out", f"{len(written.symptoms)} of {len(history.symptoms)}"
     return None
-
-
-def _with(case: Case, written: WrittenHistory) -> Case:
-    record = case.record
-    presentation = msgspec.structs.replace(record.presentation, complaint=written.complaint.strip().rstrip(".。"))
-    symptoms = tuple(text.strip().rstrip(".。") for text in written.symptoms)
-    history = msgspec.structs.replace(record.history, symptoms=symptoms, present=written.present.strip())
-    return msgspec.structs.replace(
-        case, record=msgspec.structs.replace(record, presentation=presentation, history=history)
-    )
 
 
 def _told(drawn: DrawnPatient, knowledge: Knowledge) -> str:

@@ -15,7 +15,6 @@ Right answers reach memories alone, and players only as memories of other patien
 from __future__ import annotations
 
 import contextlib
-import datetime
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -42,8 +41,8 @@ from polyclinic.hospital.record.episodes import (
 from polyclinic.hospital.record.happenings import DAY, HOUR, TOWN, FollowUpOutcome, MemoriesPublished
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language, language_of
-from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.opening import LearntExperience, LearntRecord, Publication, next_version
+from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, Lesson, MedicalRecord, entry_of
+from polyclinic.memory.opening import Learnt, Publication, next_version
 from polyclinic.memory.reading import PassageRead
 from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.library import find_corpus
@@ -194,34 +193,33 @@ class HospitalLearning:
     def _publish(self) -> Steps:
         told, self._told, self._next = self._told, [], None
         reading, self._read = self._read, []
-        records: list[LearntRecord] = []
-        experience: list[LearntExperience] = []
+        learnt: list[Learnt] = []
         for visit in told:
             self._cases[visit.holder] += 1
-            for n, answered in enumerate(visit.answered):
-                asked = AskedTask(
-                    case=visit.case,
-                    number=self._cases[visit.holder],
-                    query=answered.picture,
-                    options=answered.options,
+            number = self._cases[visit.holder]
+            for n, one in enumerate(visit.answered):
+                asked = AskedTask(case=visit.case, number=number, query=one.picture, options=one.options)
+                right, lesson = visit.right.get(one.task, ()), None
+                if one.task in visit.lessons:
+                    drawn: LessonDrawn = yield visit.lessons[one.task]
+                    lesson = Lesson(drawn.principle, drawn.after) if drawn.principle else None
+                elif self.setup.feedback == "outcome" and one.answer and not right:
+                    # Nobody knows what would have been right; that it was not this, perhaps.
+                    lesson = Lesson(_WORSE[visit.language].format(answer=one.answer), "")
+                after = visit.answered[n + 1 :]
+                entry = entry_of(
+                    asked,
+                    one.answer,
+                    one.reasoning,
+                    right,
+                    lesson=lesson,
+                    led_to=tuple(other.task for other in after if other.answer in visit.right.get(other.task, ())),
+                    judged_by=self.setup.feedback,
                 )
-                if answered.answer and answered.answer in visit.right.get(answered.task, ()):
-                    after = visit.answered[n + 1 :]
-                    record = MedicalRecord(
-                        asked=asked,
-                        answer=answered.answer,
-                        reasoning=answered.reasoning,
-                        led_to=tuple(one.task for one in after if one.answer in visit.right.get(one.task, ())),
-                        judged_by=self.setup.feedback,
-                    )
-                    records.append(LearntRecord(visit.holder, answered.task, record))
-                    continue
-                lesson: LessonDrawn | None = None
-                if answered.task in visit.lessons:
-                    lesson = yield visit.lessons[answered.task]
-                entry = self._experience(visit, answered, asked, lesson)
                 if entry is not None:
-                    experience.append(LearntExperience(visit.holder, answered.task, entry))
+                    learnt.append(Learnt(visit.holder, one.task, entry))
+        records = tuple(one for one in learnt if isinstance(one.entry, MedicalRecord))
+        experience = tuple(one for one in learnt if not isinstance(one.entry, MedicalRecord))
         read: dict[str, list[PassageRead]] = {}
         for holder, coming in reading:
             read.setdefault(holder, []).append((yield coming))
@@ -229,7 +227,7 @@ class HospitalLearning:
             self.keep(holder, passages)
         if told:
             self.version = next_version(self.version, records, experience)
-            self.publish(Publication(version=self.version, records=tuple(records), experience=tuple(experience)))
+            self.publish(Publication(version=self.version, records=records, experience=experience))
         what = MemoriesPublished(
             version=self.version,
             cases=len(told),
@@ -239,23 +237,6 @@ class HospitalLearning:
             questions=sum(len(one.studied.records) for some in read.values() for one in some),
         )
         self.log.add(self.clock.now, TOWN, what)
-
-    def _experience(
-        self, visit: _Visit, answered: AnsweredTask, asked: AskedTask, lesson: LessonDrawn | None
-    ) -> Experience | None:
-        judged_by = self.setup.feedback
-        right: tuple[str, ...] = ()
-        if lesson is not None and lesson.principle:
-            after, principle, right = lesson.after, lesson.principle, visit.right[answered.task]
-        elif judged_by == "truth" or not answered.answer:
-            return None
-        else:
-            # What would have been right nobody knows; that it was not this, perhaps.
-            after, principle = "", _WORSE[visit.language].format(answer=answered.answer)
-            judged_by = "outcome"
-        return Experience(
-            asked=asked, before=answered.answer, after=after, right=right, principle=principle, judged_by=judged_by
-        )
 
 
 _HOURS = (19, 20, 21, 12, 10, 16, 8)
@@ -283,7 +264,7 @@ def read_off_shift(
 
     `takes` gets whose memory it is for, and the signal that happens at midnight with what was read.
     """
-    first, weekday = datetime.date.fromisoformat(hospital.first_day), OpeningHours(hospital).weekday
+    weekday = OpeningHours(hospital).weekday
 
     def reads(holder: str, members: Sequence[Member]) -> Steps:
         order = list(passages)
@@ -299,7 +280,7 @@ def read_off_shift(
                 return
             yield clock.at(day * DAY + hour * HOUR)
             for passage in today:
-                date = (first + datetime.timedelta(days=day)).isoformat()
+                date = hospital.date(day).isoformat()
                 due = (day + 1) * DAY
                 wanted = clock.wanted(due)
                 request = StudyRequest(

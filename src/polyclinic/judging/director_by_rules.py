@@ -28,7 +28,7 @@ from polyclinic.judging.director import judgement_of, lengths_of
 from polyclinic.knowledge.disease_names.relation import known_relation
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import lexicon_of
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import names_of
 from polyclinic.language.clauses import clauses
 from polyclinic.language.content_words import coverage, pieces, resemblance
 from polyclinic.metrics.accuracy import RIGHT
@@ -61,7 +61,7 @@ class RulesJudge:
     def __init__(
         self, knowledge: Knowledge, *, link: Link | None = None, scales: dict[Aspect, Scale] | None = None
     ) -> None:
-        self._knowledge, self._names = knowledge, Names(knowledge)
+        self._knowledge, self._names = knowledge, names_of(knowledge)
         self._link = None if link is None else functools.cache(link)
         self._scales = {**SCALES, **(scales or {})}
         self.prompts = hashlib.sha256(msgspec.json.encode(self._scales, order="deterministic")).hexdigest()[:16]

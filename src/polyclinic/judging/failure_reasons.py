@@ -21,7 +21,7 @@ from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
 from polyclinic.judging.people import read_people_words
 from polyclinic.judging.sorting import Counted, Sorted, Sorting, Words
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import Names, names_of
 from polyclinic.language.content_words import coverage
 from polyclinic.metrics.grades import Aspect, Grade, Judgement
 from polyclinic.models.model import Model
@@ -110,7 +110,7 @@ async def find_reasons(
 
     The misses are reports whose diagnosis is graded 1 (`is_missed`), each case and doctor once.
     """
-    rules, names = RulesJudge(knowledge), Names(knowledge)
+    rules, names = RulesJudge(knowledge), names_of(knowledge)
 
     def by_rules(missed: Missed) -> dict[str, Any]:
         reason, analysis = reason_by_rules(missed, rules, names)

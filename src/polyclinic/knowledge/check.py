@@ -35,7 +35,7 @@ from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon, read_days
 from polyclinic.knowledge.prescribed import read_prescribed
-from polyclinic.knowledge.safety import Cautions, read_cautions, within
+from polyclinic.knowledge.safety import read_cautions, within
 from polyclinic.knowledge.stays import FIRST, read_stays
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
@@ -131,11 +131,11 @@ def _shared_words(place: str, entries: Collection[Entry]) -> Iterator[Flaw]:
 
 
 def _departments(knowledge: Knowledge) -> Iterator[Flaw]:
+    seen = {disease.department for disease in knowledge.diseases.values()}
     for department in knowledge.departments.values():
         where = f"departments.{department.id}"
         yield from _both(f"{where}.name", department.name)
-        if not any(disease.department == department.id for disease in knowledge.diseases.values()):
-            yield Flaw(where, "sees no disease")
+        yield from _flaws(where, (department.id not in seen, "", "sees no disease"))
 
 
 def _symptoms(knowledge: Knowledge) -> Iterator[Flaw]:
@@ -421,10 +421,10 @@ def _plans(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]
 
 def _duplicates(where: str, plan: Plan, knowledge: Knowledge) -> Iterator[Flaw]:
     """Yields drugs of one kind that two measures may give together."""
-    drugs, cautions = knowledge.drugs, read_cautions()
+    drugs = knowledge.drugs
     for (n, one), (m, other) in itertools.combinations(enumerate(plan.measures), 2):
         for first, second in itertools.product(_reached(one), _reached(other)):
-            kind = _kind(drugs[first.drug], drugs[second.drug], cautions)
+            kind = _kind(drugs[first.drug], drugs[second.drug])
             conditions = (one.when, first.when, other.when, second.when)
             if kind and not _exclude([when for when in conditions if when is not None], knowledge.quantities):
                 problem = f"{second.drug} may be given beside {first.drug} of measures[{n}], one {kind} is enough"
@@ -443,11 +443,11 @@ def _reached(measure: Measure) -> Iterator[Prescription]:
             return
 
 
-def _kind(one: Drug, other: Drug, cautions: Cautions) -> str:
+def _kind(one: Drug, other: Drug) -> str:
     """Returns of which kind two drugs are, of which one at a time is enough; "" where they are of none."""
     if one.atc == other.atc:
         return one.name.en
-    groups = (group for group in cautions.duplicates if not group.both)
+    groups = (group for group in read_cautions().duplicates if not group.both)
     return next((g.name.en for g in groups if within(one.atc, g.drugs) and within(other.atc, g.drugs)), "")
 
 

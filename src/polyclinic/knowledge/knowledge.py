@@ -12,14 +12,14 @@ for, times the disease's `background`), an item of an examination that it does n
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.compiled import Compiled
 from polyclinic.errors import BadInput, meant
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, SEVERITIES
@@ -40,11 +40,6 @@ from polyclinic.knowledge.plan_words import PlanVocabulary, criterion_problems, 
 from polyclinic.yaml_files import line_of, read_yaml
 
 K = TypeVar("K", bound=Identified)
-
-LINKED = DATA / "linked.msgpack"
-"""The shipped knowledge, linked: reading it takes a tenth of the time that linking takes. `make docs` writes it."""
-
-_VOCABULARIES = ("departments", "symptoms", "examinations", "drugs", "body")
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -161,39 +156,7 @@ def read_knowledge(folder: Path = DATA) -> Knowledge:
 
 @functools.cache
 def _read(folder: Path) -> Knowledge:
-    if folder == DATA and LINKED.is_file():
-        linked = msgspec.msgpack.decode(LINKED.read_bytes(), type=_Linked)
-        if linked.sources == _sum_of_sources():
-            return msgspec.msgpack.decode(linked.knowledge, type=Knowledge)
-    return link_knowledge(folder)
-
-
-class _Linked(msgspec.Struct):
-    """The content of `LINKED`: a hash of the files that were linked, and the encoded knowledge."""
-
-    sources: bytes
-    knowledge: bytes
-
-
-def linked_knowledge() -> bytes:
-    """Returns the content of `LINKED` for the files as they are."""
-    return msgspec.msgpack.encode(_Linked(_sum_of_sources(), msgspec.msgpack.encode(plain(link_knowledge(DATA)))))
-
-
-def plain(value: Any) -> Any:
-    """Returns knowledge, or a part of it, as dicts, lists, texts and numbers; sets are sorted lists."""
-    if isinstance(value, msgspec.Struct):
-        return {field.encode_name: plain(getattr(value, field.name)) for field in msgspec.structs.fields(value)}
-    if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return sorted(value) if isinstance(value, frozenset) else value
-
-
-def _sum_of_sources() -> bytes:
-    files = [DATA / f"{name}.yaml" for name in _VOCABULARIES] + sorted((DATA / "diseases").glob("*.yaml"))
-    return hashlib.blake2b(b"\0".join(file.read_bytes() for file in files), digest_size=16).digest()
+    return LINKED.table if folder == DATA else link_knowledge(folder)
 
 
 def link_knowledge(folder: Path) -> Knowledge:
@@ -309,3 +272,12 @@ def finding_problems(
             else:
                 problems = filter(None, map(known[key].problem, by_severity.values()))
                 yield from ((problem, field) for problem in problems)
+
+
+def _sources() -> list[Path]:
+    vocabularies = ("departments", "symptoms", "examinations", "drugs", "body")
+    return [*(DATA / f"{name}.yaml" for name in vocabularies), *sorted((DATA / "diseases").glob("*.yaml"))]
+
+
+LINKED = Compiled(DATA / "linked.msgpack", Knowledge, sources=_sources, make=lambda: link_knowledge(DATA))
+"""The knowledge of the package, linked."""

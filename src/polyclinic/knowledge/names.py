@@ -482,6 +482,12 @@ class Names:
         return Layout(table, tuple(examinations), tuple(items), meant, drawn)
 
 
+@functools.lru_cache(maxsize=8)
+def names_of(knowledge: Knowledge) -> Names:
+    """Returns the names of a knowledge, made once."""
+    return Names(knowledge)
+
+
 def _likest(key: str, choices: Sequence[str]) -> str | None:
     """Returns which of the names, in their compared form, is nearly this one, or None."""
     for scorer in (fuzz.ratio, fuzz.token_sort_ratio):

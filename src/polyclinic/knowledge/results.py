@@ -22,7 +22,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.knowledge.entries import Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.name_table import words
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import names_of
 from polyclinic.knowledge.orders.concepts import SAME, closeness, title_of
 from polyclinic.knowledge.quantities import in_unit_of, quantities, word_for
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
@@ -126,7 +126,7 @@ class ResultReader:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
-        self._names = Names(knowledge)
+        self._names = names_of(knowledge)
         self._read = functools.lru_cache(maxsize=1 << 12)(self._read_anew)
 
     def read(self, finding: Finding) -> ReadFinding:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import History, Record
@@ -43,8 +44,7 @@ class SignLimit(Data, frozen=True, kw_only=True):
 class DangerGroup(Data, frozen=True, kw_only=True):
     """What must not wait in some people more than in others.
 
-    Attributes:
-        from_age, below: of those as old as the first or older, and younger than the second, in years; None: of any age.
+    It is of those as old as `from_age` or older, and younger than `below`, in years; None: of any age.
     """
 
     from_age: float = 0.0
@@ -208,17 +208,17 @@ def is_pregnant(record: Record) -> bool:
     return tested or told_at_the_counter(record.presentation, record.history).pregnant
 
 
-def with_results(known: Known, presentation: Presentation, cautions: Cautions, results: Mapping[str, float]) -> Known:
+def with_results(known: Known, presentation: Presentation, results: Mapping[str, float]) -> Known:
     """Returns what is known after tests: `creatinine` in umol/L and `beta_hcg` in IU/L, as they were measured."""
     creatinine, hcg = results.get("creatinine"), results.get("beta_hcg")
     return msgspec.structs.replace(
         known,
         pregnant=known.pregnant or (hcg is not None and hcg >= _PREGNANT_FROM),
-        egfr=None if creatinine is None else egfr(creatinine, presentation.age, presentation.sex, cautions),
+        egfr=None if creatinine is None else egfr(creatinine, presentation.age, presentation.sex),
     )
 
 
-def egfr(creatinine: float, age: float | None, sex: Sex | None, cautions: Cautions) -> float | None:
+def egfr(creatinine: float, age: float | None, sex: Sex | None) -> float | None:
     """Returns the filtration that a creatinine (umol/L) means, in mL/min/1.73 m2; None where age or sex is not known.
 
     CKD-EPI 2021 without race for adults; the bedside formula of Schwartz (2009) below 18 years, with the median height
@@ -228,40 +228,30 @@ def egfr(creatinine: float, age: float | None, sex: Sex | None, cautions: Cautio
         return None
     mg = creatinine / _UMOL_IN_MG
     if age < _GROWN:
-        return _SCHWARTZ * _height(age, cautions.heights) / mg
+        # The median height of the age, straight between the ages that are given.
+        ages, heights = zip(*read_cautions().heights, strict=True)
+        return float(_SCHWARTZ * np.interp(age, ages, heights) / mg)
     kappa, alpha, female = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     return float(142 * min(mg / kappa, 1) ** alpha * max(mg / kappa, 1) ** -1.2 * 0.9938**age * female)
 
 
-def _height(age: float, heights: Sequence[tuple[float, float]]) -> float:
-    """Returns the median height in cm at an age, straight between the ages that are given."""
-    for (first, low), (last, high) in itertools.pairwise(heights):
-        if age <= last:
-            return low + (high - low) * (max(age, first) - first) / (last - first)
-    return heights[-1][1]
-
-
-def objection(
-    drug: Drug, known: Known, presentation: Presentation, before: Sequence[Drug], cautions: Cautions
-) -> Objection | None:
+def objection(drug: Drug, known: Known, presentation: Presentation, before: Sequence[Drug]) -> Objection | None:
     """Returns what speaks against a drug beside those handed out before it, the gravest first; None where nothing."""
-    at = _about(cautions, drug.atc)
-    found = (
-        _of_person(drug, at, known, presentation),
-        _of_history(at, known, presentation.language),
-        _of_drugs(drug, known, before, presentation.language, cautions),
-    )
-    return next((against for objections in found for against in objections), None)
+    of_patient, of_drugs = _of_patient(drug, known, presentation), _of_drugs(drug, known, before, presentation.language)
+    return next(itertools.chain(of_patient, of_drugs), None)
 
 
-def _of_person(drug: Drug, at: Cautions, known: Known, presentation: Presentation) -> Iterator[Objection]:
-    """Yields what allergies, age, pregnancy and the kidneys have against a drug."""
-    age = presentation.age
+def _of_patient(drug: Drug, known: Known, presentation: Presentation) -> Iterator[Objection]:
+    """Yields what allergies, age, pregnancy, the kidneys and illnesses have against a drug.
+
+    An illness is one that somebody tells of, or shows by what it takes.
+    """
+    at, age, language = _about(drug.atc), presentation.age, presentation.language
     if known.allergies:
         if any(told(name, known.allergies) for name in (drug.name.en, drug.name.zh)):
             yield Objection("allergy", drug.name, _NONE)
         for allergy in at.allergies:
-            if one_told(allergy.words.get(presentation.language), known.allergies):
+            if one_told(allergy.words.get(language), known.allergies):
                 yield Objection("allergy", allergy.name, _NONE)
     for limit in at.ages:
         # An age of 0 says nothing of the months, which a limit within the first year is about.
@@ -272,20 +262,14 @@ def _of_person(drug: Drug, at: Cautions, known: Known, presentation: Presentatio
     for least in at.kidney:
         if known.egfr is not None and known.egfr < least.below:
             yield Objection("kidney", _NONE, least.reason, least.below)
-
-
-def _of_history(at: Cautions, known: Known, language: Language) -> Iterator[Objection]:
-    """Yields what illnesses that somebody tells of, or shows by what it takes, have against a drug."""
     for illness in at.conditions:
         if one_told(illness.words.get(language), f"{known.past}\n{known.medications}"):
             yield Objection("condition", illness.name, illness.reason)
 
 
-def _of_drugs(
-    drug: Drug, known: Known, before: Sequence[Drug], language: Language, cautions: Cautions
-) -> Iterator[Objection]:
+def _of_drugs(drug: Drug, known: Known, before: Sequence[Drug], language: Language) -> Iterator[Objection]:
     """Yields what other drugs have against a drug: those taken already, and those handed out before it."""
-    at = _about(cautions, drug.atc)
+    at = _about(drug.atc)
     taken = now_taken(known.medications)
     beside = ". ".join([taken, *(other.name.get(language) for other in before)])
     for one in at.interactions:
@@ -299,7 +283,7 @@ def _of_drugs(
             if not group.both and within(other.atc, group.drugs):
                 yield Objection("duplicate", other.name, group.name)
     for other in before:
-        for one in _about(cautions, other.atc).interactions:
+        for one in _about(other.atc).interactions:
             if one_told(one.words.get(language), drug.name.get(language)):
                 yield Objection("interaction", other.name, one.reason)
     for group in at.duplicates:
@@ -308,9 +292,7 @@ def _of_drugs(
             yield Objection("taken", Name(en=word, zh=word), group.name)
 
 
-def goes_on(
-    options: Sequence[Drug], known: Known, presentation: Presentation, cautions: Cautions
-) -> tuple[int, str] | None:
+def goes_on(options: Sequence[Drug], known: Known, presentation: Presentation) -> tuple[int, str] | None:
     """Returns which of the alternatives of a measure somebody takes already, and the word in which it says so.
 
     That is so where it takes the first of them that nothing else speaks against, or one of the same kind; None where it
@@ -321,16 +303,13 @@ def goes_on(
     if not taken:
         return None
     for number, drug in enumerate(options):
-        at = _about(cautions, drug.atc)
-        if any(True for _ in _of_person(drug, at, known, presentation)) or any(
-            True for _ in _of_history(at, known, language)
-        ):
+        if next(_of_patient(drug, known, presentation), None) is not None:
             continue
-        kind = [word for group in at.duplicates if group.stays for word in group.words.get(language)]
+        kind = [w for group in _about(drug.atc).duplicates if group.stays for w in group.words.get(language)]
         word = one_told([drug.name.get(language), *kind], taken)
         if word:
             return number, word
-        if next(_of_drugs(drug, known, (), language, cautions), None) is None:
+        if next(_of_drugs(drug, known, (), language), None) is None:
             return None
     return None
 
@@ -351,8 +330,9 @@ def now_taken(medications: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _about(cautions: Cautions, atc: str) -> Cautions:
+def _about(atc: str) -> Cautions:
     """Returns the cautions that speak of a drug."""
+    cautions = read_cautions()
     groups = ("allergies", "ages", "pregnancy", "kidney", "conditions", "interactions", "duplicates")
     own = {group: tuple(one for one in getattr(cautions, group) if within(atc, one.drugs)) for group in groups}
     return msgspec.structs.replace(cautions, **own)

@@ -10,7 +10,7 @@ examination first is not begun without it. The same patient gets the same plan.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -34,11 +34,9 @@ from polyclinic.knowledge.safety import (
     now_taken,
     objection,
     one_told,
-    read_cautions,
     read_red_flags,
     with_results,
 )
-from polyclinic.language.language import Language
 from polyclinic.yaml_files import read_yaml
 
 _ADULT = 40.0  # whose age is not known
@@ -108,11 +106,6 @@ def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> Chose
     return ChosenPlan(tuple(due), tuple(left))
 
 
-def is_due(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]) -> bool:
-    """Returns whether a condition is known to hold of a patient; `items` are the quantities, by id."""
-    return _holds(when, patient, items) is True
-
-
 def _holds(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]) -> bool | None:
     """Returns whether a condition holds; None where that is not known, and would decide it."""
     if when is None:
@@ -157,32 +150,6 @@ def read_precautions(path: Path = DATA / "precautions.yaml") -> Precautions:
     return read_yaml(path, Precautions)
 
 
-def added_lines(
-    stratum: tuple[Disease, Severity],
-    patient: PlanPatient,
-    known: Known,
-    measured: Mapping[str, float],
-    *,
-    language: Language,
-    items: Mapping[str, Item],
-) -> tuple[str, ...]:
-    """Returns what is done for a patient beside the measures of a plan, in words."""
-    disease, severity = stratum
-    lines: list[str] = []
-    if disease.plan(severity).disposition == "home":
-        flags = read_red_flags().of(patient.age, pregnant=patient.pregnant)
-        lines += [limit.then.get(language) for limit in flags.crossed(measured) if limit.then is not None][:1]
-    taken = now_taken(known.medications)
-    if taken:
-        for stop in read_precautions().stops:
-            if stop.diseases and (disease.id not in stop.diseases or severity not in stop.severities):
-                continue
-            word = one_told(stop.words.get(language), taken)
-            if word and is_due(stop.when, patient, items):
-                lines.append(stop.line.get(language).format(drug=word))
-    return tuple(lines)
-
-
 MOVES_WITH_AGE = frozenset({"systolic", "heart_rate", "respiratory_rate"})
 _GROWN = 18
 
@@ -213,7 +180,13 @@ def visit_facts(
         for evidence in reader.says(finding).items:
             examination, item = evidence.place
             examined[examination] = None
-            value = _value(evidence.observed)
+            observed = evidence.observed
+            value = observed if not isinstance(observed, ItemReading) else None
+            if isinstance(observed, ItemReading) and len(observed.values) == 1:
+                value = next(iter(observed.values))
+            elif isinstance(observed, ItemReading) and not observed.values and observed.low == observed.high:
+                value = observed.low
+            # A range, or one of several texts, is no value.
             if value is None or item in physiology.derived:
                 continue
             quantity = item
@@ -228,7 +201,7 @@ def visit_facts(
             else:
                 measured[quantity] = value
                 known[quantity] = as_planned(quantity, value, presentation, physiology)
-    held = with_results(told, presentation, read_cautions(), measured)
+    held = with_results(told, presentation, measured)
     patient = PlanPatient(
         age=age,
         sex=sex,
@@ -252,15 +225,6 @@ def as_planned(id: str, value: float | str, presentation: Presentation, physiolo
     return physiology.carrying(physiology.items[id], age, presentation.sex).back(value)
 
 
-def _value(observed: float | str | ItemReading) -> float | str | None:
-    """Returns what was observed where it is one value; None where it is a range or one of several texts."""
-    if not isinstance(observed, ItemReading):
-        return observed
-    if len(observed.values) == 1:
-        return next(iter(observed.values))
-    return observed.low if not observed.values and observed.low == observed.high else None
-
-
 class PlannedTreatment:
     """A plan for one patient, from the choice of measures to what is handed out.
 
@@ -282,12 +246,8 @@ class PlannedTreatment:
         *,
         stratum: tuple[Disease, Severity] | None = None,
     ) -> None:
-        self._added: tuple[str, ...] = ()
-        if stratum is not None:
-            patient, known, measured = facts
-            language, items = presentation.language, knowledge.quantities
-            self._added = added_lines(stratum, patient, known, measured, language=language, items=items)
         self._known, self._presentation = facts.known, presentation
+        self._added = () if stratum is None else tuple(self._beside_plan(stratum, facts, knowledge.quantities))
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language, presentation.age)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._taken: dict[int, tuple[int, str]] = {}
@@ -296,7 +256,7 @@ class PlannedTreatment:
         self.continued: dict[str, str] = {}
         for due in self._chosen.due:
             drugs = [knowledge.drugs[option.drug] for option in due.options]
-            on = goes_on(drugs, facts.known, presentation, read_cautions())
+            on = goes_on(drugs, facts.known, presentation)
             if on is not None:
                 self._taken[id(due)] = on
                 self.continued[drugs[on[0]].id] = on[1]
@@ -304,17 +264,30 @@ class PlannedTreatment:
                 self._giving.append(due)
                 self.measures.append(drugs)
 
+    def _beside_plan(
+        self, stratum: tuple[Disease, Severity], facts: VisitFacts, items: Mapping[str, Item]
+    ) -> Iterator[str]:
+        """Yields what is done beside the measures of the plan, in words."""
+        (disease, severity), (patient, known, measured) = stratum, facts
+        language = self._presentation.language
+        if disease.plan(severity).disposition == "home":
+            flags = read_red_flags().of(patient.age, pregnant=patient.pregnant)
+            yield from [limit.then.get(language) for limit in flags.crossed(measured) if limit.then is not None][:1]
+        taken = now_taken(known.medications)
+        for stop in read_precautions().stops if taken else ():
+            if stop.diseases and (disease.id not in stop.diseases or severity not in stop.severities):
+                continue
+            word = one_told(stop.words.get(language), taken)
+            if word and _holds(stop.when, patient, items):
+                yield stop.line.get(language).format(drug=word)
+
     def suitable(self) -> tuple[int | None, ...]:
         """Returns for each of `measures` the number of the first alternative that nothing speaks against, or None."""
-        cautions, out = read_cautions(), list[Drug]()
+        out: list[Drug] = []
         numbers: list[int | None] = []
         for drugs in self.measures:
-            fitting = (
-                number
-                for number, drug in enumerate(drugs)
-                if objection(drug, self._known, self._presentation, out, cautions) is None
-            )
-            numbers.append(next(fitting, None))
+            against = (objection(drug, self._known, self._presentation, out) for drug in drugs)
+            numbers.append(next((number for number, one in enumerate(against) if one is None), None))
             out += [] if numbers[-1] is None else [drugs[numbers[-1]]]
         return tuple(numbers)
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -71,6 +72,38 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Entry = MedicalRecord | Experience
+KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
+
+
+def kind_of(entry: Entry) -> str:
+    """Returns the name of its kind."""
+    return "record" if isinstance(entry, MedicalRecord) else "experience"
+
+
+class Lesson(NamedTuple):
+    """A principle that turned a wrong answer into a right one, `after`."""
+
+    principle: str
+    after: str
+
+
+def entry_of(
+    asked: AskedTask,
+    answer: str,
+    reasoning: str,
+    right: tuple[str, ...],
+    *,
+    lesson: Lesson | None = None,
+    led_to: tuple[ClinicalTask, ...] = (),
+    judged_by: str = "truth",
+) -> Entry | None:
+    """Returns what is remembered of an answer: a record if it was right, experience if it taught a lesson."""
+    if answer and answer in right:
+        return MedicalRecord(asked=asked, answer=answer, reasoning=reasoning, led_to=led_to, judged_by=judged_by)
+    if lesson is None:
+        return None
+    principle, after = lesson
+    return Experience(asked=asked, before=answer, after=after, right=right, principle=principle, judged_by=judged_by)
 
 
 PHYSICAL = "physical-examination"  # Free in the paper's hospital, and none of the sixteen that a doctor chooses from

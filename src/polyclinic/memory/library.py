@@ -30,6 +30,16 @@ _CLOSE = 1e-5  # So near a whole number is what was one before it was divided
 
 _FIRST_ROOM = 256
 
+E = TypeVar("E")
+S = TypeVar("S", bound=np.generic)
+
+
+def with_room(array: NDArray[S], n: int, axis: int = 0) -> NDArray[S]:
+    """Returns an array with room for `n` along an axis: itself, or one at least twice as large, filled up with 0."""
+    while array.shape[axis] < n:
+        array = np.concatenate([array, np.zeros_like(array)], axis=axis)
+    return array
+
 
 class WholeVector(NamedTuple):
     """A vector in whole numbers: where they are not 0, what they are, and the length of all of them."""
@@ -64,15 +74,13 @@ class CountedVectors:
 
     def add(self, counts: WholeVector) -> None:
         """Takes a vector in."""
-        if self._n == len(self._shrink):
-            self._numbers = np.hstack([self._numbers, np.zeros_like(self._numbers)])
-            self._shrink = np.concatenate([self._shrink, np.zeros_like(self._shrink)])
+        self._numbers, self._shrink = with_room(self._numbers, self._n + 1, 1), with_room(self._shrink, self._n + 1)
         self._numbers[counts.places, self._n] = counts.numbers
         self._shrink[self._n] = 1 / counts.length
         self._longest = max(self._longest, counts.length)
         self._n += 1
 
-    def nearest(self, query: WholeVector, k: int) -> Near:
+    def nearest(self, query: WholeVector, k: int) -> Nearest:
         """Returns the places of the `k` vectors nearest to a query; of equals, the first."""
         # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
         fits = query.length * self._longest <= _MOST
@@ -183,17 +191,26 @@ async def dimensions_of(embedder: Embedder) -> int:
     return len(await embedder.query(_PROBE))
 
 
-E = TypeVar("E")
+_DECIMALS = 6  # of a cosine; its last bits depend on the machine
 
-_DECIMALS = 6  # Of a cosine; a machine's last bits are not the next one's
-_MANY = 8  # So many queries are multiplied at once
+Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""The places of the vectors nearest to a query, the nearest first, and the cosines."""
 
 
-class Near(NamedTuple):
-    """The entries nearest to a query: their places in the library, the nearest first, and the cosines."""
+class Found(NamedTuple, Generic[E]):
+    """The entries of a library nearest to a query: their places, the nearest first, and the cosines."""
 
+    library: MemoryLibrary[E]
     places: NDArray[np.int64]
     cosines: NDArray[np.float32]
+
+    @property
+    def pairs(self) -> list[tuple[E, float]]:
+        """The entries with their cosines."""
+        return [
+            (self.library.entries[place], cosine)
+            for place, cosine in zip(self.places.tolist(), self.cosines.tolist(), strict=True)
+        ]
 
 
 class MemoryLibrary(Generic[E]):
@@ -202,7 +219,7 @@ class MemoryLibrary(Generic[E]):
     def __init__(self, dimensions: int) -> None:
         self.entries: list[E] = []
         self._vectors: Vectors = np.zeros((_FIRST_ROOM, dimensions), dtype=np.float32)
-        # None where a vector came that is not of whole numbers.
+        # None once a vector came that is not of whole numbers.
         self._counted: CountedVectors | None = CountedVectors(dimensions)
 
     def __len__(self) -> int:
@@ -219,8 +236,7 @@ class MemoryLibrary(Generic[E]):
 
     def add(self, entry: E, vector: NDArray[np.float32]) -> None:
         """Takes an entry in, with the vector of its query."""
-        if len(self) == len(self._vectors):
-            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors = with_room(self._vectors, len(self) + 1)
         self._vectors[len(self)] = vector
         counts = None if self._counted is None else counts_of(vector)
         if self._counted is not None and counts is not None:
@@ -229,18 +245,17 @@ class MemoryLibrary(Generic[E]):
             self._counted = None
         self.entries.append(entry)
 
-    def nearest(self, queries: Vectors, k: int) -> list[Near]:
-        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first."""
+    def nearest(self, query: NDArray[np.float32], k: int) -> Found[E]:
+        """Returns the `k` entries nearest to a query of length 1; of equals, those that came first."""
         k = min(k, len(self))
-        if k and self._counted is not None:
-            counted = [counts for query in queries if (counts := counts_of(query)) is not None]
-            if len(counted) == len(queries):
-                return [self._counted.nearest(one, k) for one in counted]
-        return nearest_rows(self.vectors, queries, k)
+        counts = None if self._counted is None or not k else counts_of(query)
+        if self._counted is None or counts is None:
+            return Found(self, *nearest_rows(self.vectors, query, k))
+        return Found(self, *self._counted.nearest(counts, k))
 
-    def as_it_was(self, n: int, *, after: Sequence[MemoryLibrary[E]] = ()) -> MemoryLibrary[E]:
-        """Returns the first so many entries, behind all of other libraries; it must not grow."""
-        parts = [*((library, len(library)) for library in after), (self, n)]
+    def as_it_was(self, n: int, *, after: MemoryLibrary[E] | None = None) -> MemoryLibrary[E]:
+        """Returns the first so many entries, after all of another library; it must not grow."""
+        parts = [(self, n)] if after is None else [(after, len(after)), (self, n)]
         made: MemoryLibrary[E] = MemoryLibrary(0)
         made.entries = [entry for library, length in parts for entry in library.entries[:length]]
         vectors = [library.vectors[:length] for library, length in parts]
@@ -250,22 +265,16 @@ class MemoryLibrary(Generic[E]):
         return made
 
 
-def nearest_rows(vectors: Vectors, queries: Vectors, k: int) -> list[Near]:
-    """Returns for each query the places of the `k` vectors nearest to it, all of length 1; of equals, the first."""
-    k = min(k, len(vectors))
-    if not k:
-        none = Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-        return [none] * len(queries)
-    if len(queries) >= _MANY:
-        return [_nearest(row, k) for row in queries @ vectors.T]
-    return [_nearest(vectors @ query, k) for query in queries]
+def nearest_rows(vectors: Vectors, query: NDArray[np.float32], k: int) -> Nearest:
+    """Returns the places of the `k` vectors nearest to a query, all of length 1; of equals, the first."""
+    return _nearest(vectors @ query if k and len(vectors) else np.zeros(0, dtype=np.float32), min(k, len(vectors)))
 
 
-def _nearest(scores: NDArray[np.float32], k: int, *, scale: float = 1.0) -> Near:
+def _nearest(scores: NDArray[np.float32], k: int, *, scale: float = 1.0) -> Nearest:
     """Returns the places of the `k` largest scores, whose cosines are `scale` times as much; of equals, the first."""
-    least = np.partition(scores, -k)[-k] if k < len(scores) else -np.inf
+    least = np.partition(scores, -k)[-k] if 0 < k < len(scores) else -np.inf
     # What is equal in the decimals that count must not depend on its last bits.
     places = np.flatnonzero(scores >= least - 2 * 10.0**-_DECIMALS / scale)
     rounded = np.round(scores[places] * np.float32(scale), _DECIMALS)
     order = np.lexsort((places, -rounded))[:k]
-    return Near(places[order], rounded[order])
+    return places[order], rounded[order]

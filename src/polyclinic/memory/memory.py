@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput
-from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.entries import KINDS, ClinicalTask, Entry, Experience, MedicalRecord, kind_of
 from polyclinic.memory.library import MemoryLibrary
 from polyclinic.memory.recall import CameToMind
 from polyclinic.retrieval.store import Vectors
@@ -268,7 +269,6 @@ def _tables(file: sqlite3.Connection) -> list[str]:
 
 
 _AT = re.compile(r"(?P<folder>.+)@(?P<patients>\d+)", re.DOTALL)
-_KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
 _encode = msgspec.msgpack.encode
 
 
@@ -294,23 +294,23 @@ class DoctorMemory:
     def __init__(self, about: About, kept: KeptMemory | None = None, *, until: int | None = None) -> None:
         self.about, self._kept, self._until = about, kept, until
         self.seen = 0  # patients, when it was opened
-        self.records: dict[ClinicalTask, MemoryLibrary[MedicalRecord]] = {
-            t: MemoryLibrary(about.dimensions) for t in ClinicalTask
-        }
-        self.experience: dict[ClinicalTask, MemoryLibrary[Experience]] = {
-            t: MemoryLibrary(about.dimensions) for t in ClinicalTask
-        }
+        self.records = {task: MemoryLibrary[MedicalRecord](about.dimensions) for task in ClinicalTask}
+        self.experience = {task: MemoryLibrary[Experience](about.dimensions) for task in ClinicalTask}
 
-    def recall(self, task: ClinicalTask, queries: Vectors, *, records: int, experience: int) -> list[CameToMind]:
-        """Returns for each query (a row each) the nearest records and experience, at most so many of each.
+    @property
+    def libraries(self) -> list[tuple[ClinicalTask, MemoryLibrary[Any]]]:
+        """Records and experience, task by task."""
+        return [(task, one[task]) for task in ClinicalTask for one in (self.records, self.experience)]
+
+    def recall(self, task: ClinicalTask, query: NDArray[np.float32], *, records: int, experience: int) -> CameToMind:
+        """Returns the records and the experience nearest to a query, at most so many of each.
 
         There is no experience before there is as much as the paper wants (§4.3.2), unless less is wanted.
         """
-        library, base = self.records[task], self.experience[task]
+        base = self.experience[task]
         wanted = experience if len(base) >= min(experience, ENOUGH) else 0
         diagnosed = self.records[ClinicalTask.DIAGNOSIS], self.experience[ClinicalTask.DIAGNOSIS]
-        found = zip(library.nearest(queries, records), base.nearest(queries, wanted), strict=True)
-        return [CameToMind(library, near, base, learnt, diagnosed) for near, learnt in found]
+        return CameToMind(self.records[task].nearest(query, records), base.nearest(query, wanted), diagnosed)
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
         """Remembers all of it, or nothing."""
@@ -319,17 +319,12 @@ class DoctorMemory:
             raise BadInput(was, path=None if self._kept is None else self._kept.path)
         if self._kept is not None:
             rows = [
-                (
-                    "record" if isinstance(one.entry, MedicalRecord) else "experience",
-                    one.task.value,
-                    _encode(one.entry),
-                    one.vector.astype("<f4").tobytes(),
-                )
+                (kind_of(one.entry), one.task.value, _encode(one.entry), one.vector.astype("<f4").tobytes())
                 for one in new
             ]
             self._kept.commit(rows, notes)
         for one in new:
-            self._add(one.task, one.entry, one.vector)
+            self._add(*one)
 
     def notes(self) -> list[Note]:
         """Returns how far the practice had come at each commit, and what was noted then."""
@@ -338,20 +333,23 @@ class DoctorMemory:
 
     def news(self) -> list[New]:
         """Returns all that is remembered, task by task: records, then experience, in the order in which they came."""
-        found: list[New] = []
+        return [New(task, *pair) for task, library in self.libraries for pair in library.items()]
+
+    def as_it_was(self, sizes: Sequence[int], after: DoctorMemory | None) -> DoctorMemory:
+        """Returns the memory when its libraries had these sizes, after all of another memory; it must not grow."""
+        made, left = DoctorMemory(self.about), iter(sizes)
         for task in ClinicalTask:
-            found += [New(task, *pair) for pair in self.records[task].items()]
-            found += [New(task, *pair) for pair in self.experience[task].items()]
-        return found
+            for one in ("records", "experience"):
+                before = None if after is None else getattr(after, one)[task]
+                getattr(made, one)[task] = getattr(self, one)[task].as_it_was(next(left), after=before)
+        return made
 
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
-        if isinstance(entry, MedicalRecord):
-            self.records[task].add(entry, vector)
-        else:
-            self.experience[task].add(entry, vector)
+        library: MemoryLibrary[Any] = (self.records if isinstance(entry, MedicalRecord) else self.experience)[task]
+        library.add(entry, vector)
 
     def _read(self, kept: KeptMemory) -> Self:
-        decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in _KINDS.items()}
+        decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in KINDS.items()}
         seen = max((patients for patients, _, _ in kept.notes()), default=0)
         for kind, task, blob, vector in kept.entries():
             entry = decoders[kind].decode(blob)
@@ -399,31 +397,18 @@ def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:
     patient is known by its history, as it was when an examination was chosen: in two hospitals one id is two people,
     and one patient may have two ids.
     """
-    pictures = {
-        one.entry.asked.query
-        for some in memories
-        for one in some
-        if one.task is ClinicalTask.EXAMINATION and len(one.entry.asked.query.splitlines()) >= _TELLING
-    }
-    taken: set[tuple[ClinicalTask, str]] = set()
-    exactly: set[bytes] = set()
-    kept: list[New] = []
-    common: set[str] = set()
-    for some in memories:
-        met: set[tuple[ClinicalTask, str]] = set()
+    queries = [one.entry.asked.query for some in memories for one in some if one.task is ClinicalTask.EXAMINATION]
+    pictures = {query for query in queries if len(query.splitlines()) >= _TELLING}
+    first: dict[tuple[ClinicalTask, str], int] = {}
+    exactly, common, kept = set[bytes](), set[str](), list[New]()
+    for number, some in enumerate(memories):
         for one in some:
             who = _who(one.entry.asked.query, pictures)
-            if who and (one.task, who) in taken:
+            if who and first.setdefault((one.task, who), number) < number:
                 common.add(who)
-                continue
-            same = msgspec.msgpack.encode((one.task, one.entry))
-            if same in exactly:
-                continue
-            exactly.add(same)
-            kept.append(one)
-            if who:
-                met.add((one.task, who))
-        taken |= met
+            elif (same := _encode((one.task, one.entry))) not in exactly:
+                exactly.add(same)
+                kept.append(one)
     return kept, len(common)
 
 

@@ -10,55 +10,53 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.language.language import Language
-from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.library import CaseWordsEmbedder, MemoryLibrary, asked_for, memory_embedder
+from polyclinic.memory.entries import ClinicalTask, Entry
+from polyclinic.memory.library import CaseWordsEmbedder, asked_for, memory_embedder
 from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, New, open_memory, snapshot_of
 from polyclinic.memory.reading import ReadingLibrary, open_reading
 from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
 
-E = TypeVar("E")
-
 _MINDS = 64  # So many memories, each of somebody in a version, are held ready; those of two days of a large hospital
 _VERSION = 6  # Bytes of a version's name
 
 
-class LearntRecord(msgspec.Struct, frozen=True, array_like=True):
-    """A record, and in whose memory it is."""
+class Learnt(NamedTuple):
+    """A record or a principle, and in whose memory it is."""
 
     holder: str
     task: ClinicalTask
-    entry: MedicalRecord
-
-
-class LearntExperience(msgspec.Struct, frozen=True, array_like=True):
-    """A principle, and in whose memory it is."""
-
-    holder: str
-    task: ClinicalTask
-    entry: Experience
+    entry: Entry
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True):
     """What is new in the memories."""
 
     version: str  # names the memories with it; see `next_version`
-    records: tuple[LearntRecord, ...] = ()
-    experience: tuple[LearntExperience, ...] = ()
+    records: tuple[Learnt, ...] = ()
+    experience: tuple[Learnt, ...] = ()
 
     @property
-    def every(self) -> list[LearntRecord | LearntExperience]:
+    def every(self) -> list[Learnt]:
         """All of it: records, then experience."""
         return [*self.records, *self.experience]
 
+    def by_holder(self) -> dict[str, list[New]]:
+        """Returns what is new in each memory."""
+        vectors = CaseWordsEmbedder().vectors([one.entry.asked.query for one in self.every])
+        news: dict[str, list[New]] = {}
+        for (holder, task, entry), vector in zip(self.every, vectors, strict=True):
+            news.setdefault(holder, []).append(New(task, entry, vector))
+        return news
 
-def next_version(before: str, records: Sequence[LearntRecord] = (), experience: Sequence[LearntExperience] = ()) -> str:
+
+def next_version(before: str, records: Sequence[Learnt] = (), experience: Sequence[Learnt] = ()) -> str:
     """Returns the name of what a memory of some name becomes with these: the same for the same content."""
     digest = hashlib.blake2b(before.encode(), digest_size=_VERSION)
     digest.update(msgspec.msgpack.encode((records, experience)))
@@ -69,19 +67,11 @@ def version_of(memory: DoctorMemory | None) -> str:
     """Returns the name of what a memory holds; that of nothing where there is none."""
     if memory is None:
         return next_version("")
-    tasks = list(ClinicalTask)
     return next_version(
         msgspec.json.encode(memory.about).decode(),
-        [LearntRecord("", task, one) for task in tasks for one in memory.records[task].entries],
-        [LearntExperience("", task, one) for task in tasks for one in memory.experience[task].entries],
+        [Learnt("", task, one) for task in ClinicalTask for one in memory.records[task].entries],
+        [Learnt("", task, one) for task in ClinicalTask for one in memory.experience[task].entries],
     )
-
-
-class _Sizes(NamedTuple):
-    """How much of a memory there was."""
-
-    records: dict[ClinicalTask, int]
-    experience: dict[ClinicalTask, int]
 
 
 class PublishedMemories:
@@ -93,20 +83,16 @@ class PublishedMemories:
         self._own: dict[str, DoctorMemory] = {}
         self._minds: dict[tuple[str, str], Recollection] = {}
         self.first = version_of(brought)
-        self._versions: dict[str, dict[str, _Sizes]] = {self.first: {}}
+        self._versions: dict[str, dict[str, list[int]]] = {self.first: {}}
         self._last = self.first
 
     def publish(self, publication: Publication) -> None:
         """Adds what is new; the versions of before can still be read."""
-        vectors = self._embedder.vectors([one.entry.asked.query for one in publication.every])
-        news: dict[str, list[New]] = {}
-        for one, vector in zip(publication.every, vectors, strict=True):
-            news.setdefault(one.holder, []).append(New(one.task, one.entry, vector))
         sizes = dict(self._versions[self._last])
-        for holder, new in news.items():
+        for holder, new in publication.by_holder().items():
             memory = self._own.setdefault(holder, DoctorMemory(self.about))
             memory.commit(new)
-            sizes[holder] = _Sizes(_lengths(memory.records), _lengths(memory.experience))
+            sizes[holder] = [len(library) for _, library in memory.libraries]
         self._last = publication.version
         self._versions[publication.version] = sizes
 
@@ -116,29 +102,17 @@ class PublishedMemories:
         if key not in self._minds:
             while len(self._minds) >= _MINDS:
                 del self._minds[next(iter(self._minds))]
-            memory = self._memory(self._versions[version].get(holder), holder)
+            sizes = self._versions[version].get(holder)
+            if sizes is None:
+                memory = self._brought or DoctorMemory(self.about)
+            else:
+                memory = self._own[holder].as_it_was(sizes, self._brought)
             self._minds[key] = Recollection(
                 memory, self._embedder, records=records, experience=experience, source=version
             )
         # Those that were used last stay longest.
         self._minds[key] = self._minds.pop(key)
         return self._minds[key]
-
-    def _memory(self, sizes: _Sizes | None, holder: str) -> DoctorMemory:
-        """Returns what somebody brought and had learnt by then."""
-        brought = self._brought
-        if sizes is None:
-            return brought or DoctorMemory(self.about)
-        own, memory = self._own[holder], DoctorMemory(self.about)
-        for task in ClinicalTask:
-            before = ([], []) if brought is None else ([brought.records[task]], [brought.experience[task]])
-            memory.records[task] = own.records[task].as_it_was(sizes.records[task], after=before[0])
-            memory.experience[task] = own.experience[task].as_it_was(sizes.experience[task], after=before[1])
-        return memory
-
-
-def _lengths(libraries: dict[ClinicalTask, MemoryLibrary[E]]) -> dict[ClinicalTask, int]:
-    return {task: len(library) for task, library in libraries.items()}
 
 
 class OpenedMemory:

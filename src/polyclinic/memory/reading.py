@@ -282,8 +282,7 @@ class ReadingLibrary:
 
     def nearest(self, query: NDArray[np.float32], k: int) -> list[tuple[StudyRecord, float]]:
         """Returns the records whose questions are most like a vector, the most like first, with the cosine."""
-        (near,) = self._library.nearest(query[None, :], k)
-        return [(self.records[place], float(cosine)) for place, cosine in zip(*near, strict=True)]
+        return self._library.nearest(query, k).pairs
 
     def _take_in(self, rows: Iterable[MemoryRow]) -> None:
         for kind, _, row, vector in rows:

@@ -24,51 +24,16 @@ from numpy.typing import NDArray
 
 from polyclinic.cases.presentation import Question
 from polyclinic.language.word_lists import WordLists
-from polyclinic.memory.entries import AskedTask, ClinicalTask, Entry, Experience, MedicalRecord
-from polyclinic.memory.library import MemoryLibrary, Near
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Entry, Experience, Lesson, MedicalRecord
+from polyclinic.memory.library import Found, MemoryLibrary, with_room
 from polyclinic.seeds import derive
 
 Numbers = NDArray[np.signedinteger[Any]]
+Shares = NDArray[np.float64]
 
 NOT_THERE = -1
-
-
 KIND, RIGHT, ANSWERED, LED_TO = range(4)
 """What is known of a case: its kind, the one label that was right, the label answered, the later tasks done rightly."""
-
-
-class Rows:
-    """Rows of whole numbers, to which others are appended."""
-
-    def __init__(self, width: int, *, blank: int) -> None:
-        self._blank, self._n = blank, 0
-        self._all: Numbers = np.full((256, width), blank, dtype=np.int32)
-
-    def __len__(self) -> int:
-        return self._n
-
-    @property
-    def rows(self) -> Numbers:
-        """All of them; a view that an append may leave behind."""
-        return self._all[: self._n]
-
-    def append(self, row: Sequence[int] | Numbers) -> None:
-        """Appends a row; if it is shorter than the widest so far, the rest is blank."""
-        self.extend(1, len(row))
-        self._all[self._n - 1, : len(row)] = row
-
-    def extend(self, n: int, width: int = 0) -> None:
-        """Appends blank rows."""
-        room, before = self._all.shape
-        if self._n + n > room or width > before:
-            doubled = room if self._n + n <= room else max(2 * room, self._n + n)
-            wider = np.full((doubled, max(width, before)), self._blank, dtype=self._all.dtype)
-            wider[: self._n, :before] = self.rows
-            self._all = wider
-        self._n += n
-
-
-Shares = NDArray[np.float64]
 
 _SMOOTH = 3.0  # So many cases of the usual kinds stand behind each statement
 
@@ -83,52 +48,66 @@ _DOUBT = 1.0  # How much the usual weighs beside what came after an answer: as m
 _KEPT = 1 << 20  # So many shares are kept at most, as long as nothing new is learnt
 
 _Places = Sequence[int] | NDArray[np.int64]
+Records = MemoryLibrary[MedicalRecord] | None
+Experiences = MemoryLibrary[Experience] | None  # None if they are not used
 
 
 class TurnedOut:
     """What each remembered patient turned out to have, by the records and the experience of diagnoses."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: Records, experience: Experiences) -> None:
         self.of_case: dict[str, str] = {}
-        self._records = self._experience = 0
+        self._libraries = records, experience
+        self._learnt = [0, 0]
 
-    def learn(self, records: MemoryLibrary[MedicalRecord] | None, experience: MemoryLibrary[Experience] | None) -> None:
-        """Takes in what the libraries have got since; None of one that is not used."""
-        if records is not None:
-            self.of_case |= {one.asked.case: one.answer for one in records.entries[self._records :]}
-            self._records = len(records)
-        if experience is not None:
-            right = {one.asked.case: " / ".join(sorted(one.right)) for one in experience.entries[self._experience :]}
-            self.of_case |= right
-            self._experience = len(experience)
+    def learn(self) -> dict[str, str]:
+        """Takes in what is new in the libraries, and returns all of it."""
+        for which, library in enumerate(self._libraries):
+            entries: Sequence[Entry] = () if library is None else library.entries[self._learnt[which] :]
+            for entry in entries:
+                right = [entry.answer] if isinstance(entry, MedicalRecord) else sorted(entry.right)
+                self.of_case[entry.asked.case] = " / ".join(right)
+            self._learnt[which] += len(entries)
+        return self.of_case
 
 
 class LearntLikeness:
     """What statements are worth for one task, learnt as its libraries grow.
 
     Args:
+        records, experience: the libraries.
         labels: what could be answered.
         group: the last statement of the cases that count; "" for all.
         trust: what is said of one patient goes together; each statement counts for so much of what it would alone.
         silence: what is not said speaks, too; for so much of what it would, were each statement made by chance alone.
     """
 
-    def __init__(self, labels: Sequence[str], group: str = "", *, trust: float = 1.0, silence: float = 0.0) -> None:
-        self._trust, self._silence = trust, silence
+    def __init__(
+        self,
+        records: Records,
+        experience: Experiences,
+        labels: Sequence[str],
+        group: str = "",
+        *,
+        trust: float = 1.0,
+        silence: float = 0.0,
+    ) -> None:
+        self._libraries, self._trust, self._silence = (records, experience), trust, silence
         self._labels = {label: place for place, label in enumerate(labels)}
         self._group = group
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str | frozenset[str], int] = {}
         # A row each statement, from 1; row 0 is no statement, which says nothing.
         self._counts = np.zeros((256, 0))
-        # The row of each entry of the records and of the experience; the numbers of a case's statements, from 1, with 0
-        # for none; and what is known of it.
-        self._row_of = Rows(1, blank=NOT_THERE), Rows(1, blank=NOT_THERE)
-        self._statements = Rows(8, blank=0)
-        self._facts = Rows(4, blank=NOT_THERE)
+        # The row of each entry of the records and of the experience, from 1, with 0 for a case of another group; of
+        # each case the numbers of its statements, from 1, with 0 for none; and what is known of it.
+        self._row_of = [np.zeros(256, dtype=np.int32), np.zeros(256, dtype=np.int32)]
+        self._learnt = [0, 0]
+        self._statements: Numbers = np.zeros((256, 8), dtype=np.int32)
+        self._facts: Numbers = np.zeros((256, 4), dtype=np.int32)
+        self._n = self._added = self._looked_at = 0
         self._worth: tuple[Shares, Shares] | None = None
         self._every: tuple[Shares, Shares] | None = None
-        self._added = self._looked_at = 0
         self._guide: tuple[Shares, Shares] | None = None
         self._right = np.zeros((2, len(labels), 0))
         """How often each label, a row, was right for each kind, of how often that is known."""
@@ -142,19 +121,15 @@ class LearntLikeness:
         shares: Shares = right / np.maximum(known, 1.0)
         return shares
 
-    def learn(
-        self,
-        records: MemoryLibrary[MedicalRecord] | None,
-        experience: MemoryLibrary[Experience] | None,
-        turned_out: Mapping[str, str],
-    ) -> None:
-        """Takes in what the libraries have got since; None of one that is not used."""
+    def learn(self, turned_out: Mapping[str, str]) -> None:
+        """Takes in what is new in the libraries."""
         new: list[tuple[int, int, int, Entry]] = []
-        for which, library in enumerate((records, experience)):
-            first = len(self._row_of[which])
-            entries: Sequence[Entry] = [] if library is None else library.entries[first:]
+        for which, library in enumerate(self._libraries):
+            first = self._learnt[which]
+            entries: Sequence[Entry] = () if library is None else library.entries[first:]
             new += [(entry.asked.number, which, place, entry) for place, entry in enumerate(entries, first)]
-            self._row_of[which].extend(len(entries))
+            self._learnt[which] += len(entries)
+            self._row_of[which] = with_room(self._row_of[which], self._learnt[which])
         # In the order in which patients came, so that the same is learnt however often it is looked at.
         for _, which, place, entry in sorted(new, key=lambda one: one[:3]):
             if entry.asked.query.endswith(self._group):
@@ -184,13 +159,14 @@ class LearntLikeness:
     def rows_of(self, records: _Places, experience: _Places) -> Numbers:
         """Returns the rows of entries among the cases, `NOT_THERE` for a case of another group."""
         both = zip(self._row_of, (records, experience), strict=True)
-        return np.concatenate([row_of.rows[places, 0] for row_of, places in both])
+        rows: Numbers = np.concatenate([row_of[places] for row_of, places in both]) - 1
+        return rows
 
     def later(self, records: _Places, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Returns for each label how much, of all there is, was right after it where it was."""
-        rows = self._row_of[0].rows[records, 0]
+        rows = self.rows_of(records, [])
         there = rows != NOT_THERE
-        facts, weights = self._facts.rows[rows[there]], weights[there]
+        facts, weights = self._facts[rows[there]], weights[there]
         led = np.bincount(facts[:, ANSWERED], weights * facts[:, LED_TO], len(self._labels))
         tried = np.bincount(facts[:, ANSWERED], weights, len(self._labels))
         usual = led.sum() / max(tried.sum(), 1e-9)
@@ -201,7 +177,7 @@ class LearntLikeness:
         """Returns of cases by their rows how likely they are of each kind, by what is said and as known."""
         if self._every is None:
             # Of whom many ask while nothing new is learnt, all cases are worked out at once, and not one by one again.
-            n = len(self._facts)
+            n = self._n
             self._looked_at += len(rows)
             if self._looked_at <= n or n * len(self._kinds) > _KEPT:
                 return self._worked_out(rows)
@@ -217,10 +193,10 @@ class LearntLikeness:
         worth, silent = self._scores()
         added = np.zeros((len(rows), len(self._kinds)))
         # A statement of each case after the other, so that little room is needed.
-        for numbers in self._statements.rows.take(rows, axis=0).T:
+        for numbers in self._statements.take(rows, axis=0).T:
             added += worth.take(numbers, axis=0)
         said = self._shares(added + silent)
-        facts = self._facts.rows[rows]
+        facts = self._facts[rows]
         return said, self._known(said, facts[:, KIND], facts[:, RIGHT])
 
     def _take_in(self, which: int, place: int, entry: Entry, turned_out: str | None) -> None:
@@ -230,8 +206,7 @@ class LearntLikeness:
         if not right & self._labels.keys() or (self._group and statements[-1] != self._group):
             return
         numbers = np.array([self._numbers.setdefault(one, len(self._numbers) + 1) for one in statements], dtype=np.intp)
-        while len(self._numbers) >= len(self._counts):
-            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+        self._counts = with_room(self._counts, len(self._numbers) + 1)
         kind, label, answered, led_to = NOT_THERE, NOT_THERE, NOT_THERE, 0
         if isinstance(entry, MedicalRecord):
             label = answered = self._labels[entry.answer]
@@ -249,9 +224,12 @@ class LearntLikeness:
         self._counts[numbers] += share
         self.usual += share
         self._worth, self._every, self._looked_at = None, None, 0
-        self._row_of[which].rows[place] = len(self._facts)
-        self._statements.append(numbers)
-        self._facts.append((kind, label, answered, led_to))
+        self._statements = with_room(with_room(self._statements, self._n + 1), len(numbers), 1)
+        self._statements[self._n, : len(numbers)] = numbers
+        self._facts = with_room(self._facts, self._n + 1)
+        self._facts[self._n] = kind, label, answered, led_to
+        self._n += 1
+        self._row_of[which][place] = self._n
 
     def _share(self, numbers: NDArray[np.intp], kind: int, label: int) -> Shares:
         """Returns for how much a new case counts in each kind; 1 together."""
@@ -313,38 +291,29 @@ class Put(NamedTuple):
 
     task: ClinicalTask
     question: Question
-    # What the options are called in a memory, in their order; of a plan its grade, of the rest its text.
-    labels: tuple[str, ...]
     asked: AskedTask
-    when: str = ""  # at which moment of the practice it is put; the same question may be put at many
+    when: str = ""  # the moment of the practice; the same question may be put at many
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the options are called in a memory, in their order; of a plan its grade, of the rest its text."""
+        return self.asked.options
 
 
 class CameToMind(NamedTuple):
-    """What came to mind for it, the nearest first.
+    """What came to mind for it.
 
     Attributes:
         diagnosed: the records and the experience of diagnoses: what each remembered patient turned out to have. None
             where that is not remembered.
     """
 
-    records: MemoryLibrary[MedicalRecord]
-    near_records: Near
-    experience: MemoryLibrary[Experience]
-    near_experience: Near
+    records: Found[MedicalRecord]
+    experience: Found[Experience]
     diagnosed: tuple[MemoryLibrary[MedicalRecord], MemoryLibrary[Experience]] | None = None
 
-    @property
-    def principles(self) -> list[Experience]:
-        """The experience that came to mind."""
-        return [self.experience.entries[place] for place in self.near_experience.places]
 
-
-NOTHING = CameToMind(
-    MemoryLibrary(0),
-    Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)),
-    MemoryLibrary(0),
-    Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)),
-)
+NOTHING = CameToMind(MemoryLibrary(0).nearest(np.zeros(0, "f4"), 0), MemoryLibrary(0).nearest(np.zeros(0, "f4"), 0))
 """What comes to mind of somebody who remembers nothing."""
 
 
@@ -354,13 +323,6 @@ class TaskAnswer(NamedTuple):
     label: str
     reasoning: str = ""
     problem: str = ""
-
-
-class Lesson(NamedTuple):
-    """A principle that turned a wrong answer into a right one."""
-
-    principle: str
-    after: str
 
 
 class Learner(Protocol):
@@ -420,8 +382,9 @@ class RecallDoctor:
         self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS, tries: bool = False
     ) -> None:
         self._seed, self._tries, self.wanted = seed, tries, (records, experience)
-        self._likeness: dict[tuple[object, ...], tuple[LearntLikeness, object, object]] = {}
-        self._known: dict[tuple[int, int], tuple[TurnedOut, object, object]] = {}
+        # These refer to their libraries, so that no other library gets the same id.
+        self._likeness: dict[tuple[object, ...], LearntLikeness] = {}
+        self._known: dict[tuple[int, int], TurnedOut] = {}
         self._voted: dict[int, tuple[CameToMind, dict[str, float]]] = {}
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
@@ -454,33 +417,35 @@ class RecallDoctor:
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return TaskAnswer(guess, say["guess"])
-        n = len(brought.near_records.places) + len(brought.near_experience.places)
+        n = len(brought.records.places) + len(brought.experience.places)
         best = max(possible, key=lambda label: round(possible[label], _DECIMALS))
         return TaskAnswer(best, say["reasoning"].format(n=n, answer=best))
 
     def _votes(self, put: Put, brought: CameToMind) -> dict[str, float]:
         """Returns how many in one of those that came to mind each answer was right for, the most like counting most."""
-        records = brought.records if len(brought.near_records.places) else None
-        experience = brought.experience if len(brought.near_experience.places) else None
+        both = brought.records, brought.experience
+        records = both[0].library if len(both[0].places) else None
+        experience = both[1].library if len(both[1].places) else None
         if records is None and experience is None:
             return {}
         group = put.asked.query.splitlines()[-1] if put.task is ClinicalTask.TREATMENT else ""
         key = (put.task, put.labels, group, id(records), id(experience))
-        # The libraries are kept with what was learnt of them, so that no other gets their ids.
-        likeness, *_ = self._likeness.setdefault(
-            key,
-            (
-                LearntLikeness(put.labels, group, trust=_TRUST[put.task], silence=_SILENCE[put.task]),
-                records,
-                experience,
-            ),
-        )
-        likeness.learn(records, experience, self._turned_out(put, brought, records, experience))
+        if key not in self._likeness:
+            self._likeness[key] = LearntLikeness(
+                records, experience, put.labels, group, trust=_TRUST[put.task], silence=_SILENCE[put.task]
+            )
+        likeness, turned_out = self._likeness[key], dict[str, str]()
+        if put.task is ClinicalTask.EXAMINATION and brought.diagnosed is not None:
+            of = (
+                (None if records is None else brought.diagnosed[0]),
+                (None if experience is None else brought.diagnosed[1]),
+            )
+            turned_out = self._known.setdefault((id(of[0]), id(of[1])), TurnedOut(*of)).learn()
+        likeness.learn(turned_out)
         of_this = likeness.kinds(put.asked.query)
         # Of each library its nearest were brought; those of both together are what counts.
-        both = brought.near_records, brought.near_experience
-        sizes = [near.places.size for near in both]
-        every = np.concatenate([near.cosines for near in both]).astype(float)
+        sizes = [found.places.size for found in both]
+        every = np.concatenate([found.cosines for found in both]).astype(float)
         counts = np.zeros(len(every), dtype=bool)
         counts[np.argsort(-every, kind="stable")[: max(sizes)]] = True
         cosines, (first, second) = every[counts], np.split(counts, sizes[:1])
@@ -491,23 +456,6 @@ class RecallDoctor:
         if put.task is ClinicalTask.EXAMINATION:
             votes *= 1 + _LATER * likeness.later(places[0], weights[: len(places[0])])
         return dict(zip(put.labels, votes.tolist(), strict=True))
-
-    def _turned_out(
-        self,
-        put: Put,
-        brought: CameToMind,
-        records: MemoryLibrary[MedicalRecord] | None,
-        experience: MemoryLibrary[Experience] | None,
-    ) -> Mapping[str, str]:
-        """Returns what remembered patients turned out to have, where an examination is to be chosen."""
-        if put.task is not ClinicalTask.EXAMINATION or brought.diagnosed is None:
-            return {}
-        of_records = None if records is None else brought.diagnosed[0]
-        of_experience = None if experience is None else brought.diagnosed[1]
-        key = id(of_records), id(of_experience)
-        known, *_ = self._known.setdefault(key, (TurnedOut(), of_records, of_experience))
-        known.learn(of_records, of_experience)
-        return known.of_case
 
 
 _WEIGHED = 100
@@ -522,16 +470,13 @@ def try_out(put: Put, brought: CameToMind, rng: random.Random) -> TaskAnswer:
 
     This is for patients of whom only the outcome is known (Thompson, Biometrika 25:285, 1933).
     """
-    records = [brought.records.entries[place] for place in brought.near_records.places]
-    entries: list[MedicalRecord | Experience] = [*records, *brought.principles]
-    cosines = np.concatenate([brought.near_records.cosines, brought.near_experience.cosines]).astype(float)
-    nearest = np.argsort(-cosines, kind="stable")[:_WEIGHED].tolist()
-    weights = np.round(np.maximum(cosines[nearest], 0.0) ** _STEEPNESS, 9)
+    pairs: list[tuple[Entry, float]] = [*brought.records.pairs, *brought.experience.pairs]
+    nearest = sorted(pairs, key=lambda pair: -pair[1])[:_WEIGHED]
+    weights = np.round(np.maximum([cosine for _, cosine in nearest], 0.0) ** _STEEPNESS, 9)
     weights *= len(nearest) / max(float(weights.sum()), _LEAST_WEIGHT)
     well: dict[str, float] = defaultdict(float)
     badly: dict[str, float] = defaultdict(float)
-    for place, weight in zip(nearest, weights.tolist(), strict=True):
-        entry = entries[place]
+    for (entry, _), weight in zip(nearest, weights.tolist(), strict=True):
         if isinstance(entry, MedicalRecord):
             well[entry.answer] += weight
         else:

@@ -21,7 +21,7 @@ from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import BadInput, ModelError
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord, quoted, unmarked
-from polyclinic.memory.library import CASE_WORDS, CaseWordsEmbedder, Near, nearest_rows
+from polyclinic.memory.library import CASE_WORDS, CaseWordsEmbedder, nearest_rows
 from polyclinic.memory.memory import ENOUGH, DoctorMemory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import ReadingLibrary, StudyRecord
@@ -137,12 +137,12 @@ class Recollection:
             vector = await self._embedder.query(situation.picture)
             library, base = self._memory.records[task], self._memory.experience[task]
             wanted = experience if len(base) >= min(experience, ENOUGH) else 0
-            (near_records,) = library.nearest(vector[None, :], records and records + 1)
-            (near_experience,) = base.nearest(vector[None, :], wanted and wanted + 1)
+            # One more, as the patient of the visit may be among those remembered.
+            found = library.nearest(vector, records and records + 1), base.nearest(vector, wanted and wanted + 1)
             came = msgspec.structs.replace(
                 came,
-                records=_of_others(library.entries, near_records, situation.case)[:records],
-                experience=_of_others(base.entries, near_experience, situation.case)[:experience],
+                records=_of_others(found[0].pairs, situation.case)[:records],
+                experience=_of_others(found[1].pairs, situation.case)[:experience],
             )
         if self._reading is not None and self._read_with is not None:
             read = self._reading.nearest(await self._read_with.query(situation.known), records)
@@ -163,7 +163,7 @@ class Recollection:
     async def decide(self, put: Put, *, seed: int) -> TaskAnswer:
         """Answers by cases alone."""
         brought = await self.think(put, seed=seed)
-        if any(not one.right for one in brought.principles):
+        if any(not one.right for one, _ in brought.experience.pairs):
             # It says only that somebody got worse after an answer, and not what would have been right.
             return try_out(put, brought, derive(seed, put.asked.case, put.task, "try"))
         return await self.doctor(seed).answer(put, brought)
@@ -178,8 +178,7 @@ class Recollection:
             return NOTHING
         vector = await self._embedder.query(put.asked.query)
         records, experience = self.doctor(seed).wanted
-        (brought,) = self._memory.recall(put.task, vector[None, :], records=records, experience=experience)
-        return brought
+        return self._memory.recall(put.task, vector, records=records, experience=experience)
 
 
 def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:
@@ -192,9 +191,8 @@ def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:
     return tuple(kept)
 
 
-def _of_others(entries: Sequence[E], near: Near, case: str) -> tuple[tuple[E, float], ...]:
-    found = ((entries[place], float(cosine)) for place, cosine in zip(*near, strict=True))
-    return tuple(pair for pair in found if not case or pair[0].asked.case != case)
+def _of_others(pairs: Sequence[tuple[E, float]], case: str) -> tuple[tuple[E, float], ...]:
+    return tuple(pair for pair in pairs if not case or pair[0].asked.case != case)
 
 
 def language_of_memory(memory: DoctorMemory) -> Language | None:
@@ -351,8 +349,8 @@ class ExamMemory:
         async with self._making:
             if self._vectors is None:
                 self._vectors = await self._embedder.passages([("", one.principle) for one in self._principles])
-        (near,) = nearest_rows(self._vectors[:there], query[None, :], k)
-        return [(self._principles[place], float(cosine)) for place, cosine in zip(*near, strict=True)]
+        places, cosines = nearest_rows(self._vectors[:there], query, k)
+        return [(self._principles[place], float(cosine)) for place, cosine in zip(places, cosines, strict=True)]
 
     def _language(self) -> Language | None:
         if self._principles:

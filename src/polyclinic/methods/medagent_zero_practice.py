@@ -23,8 +23,9 @@ import msgspec
 from polyclinic.answering.calls import Calls
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, Rejected
+from polyclinic.memory.entries import Lesson
 from polyclinic.memory.options import NEAREST
-from polyclinic.memory.recall import CameToMind, Lesson, Put, TaskAnswer
+from polyclinic.memory.recall import CameToMind, Put, TaskAnswer
 from polyclinic.memory.remembering import Remembered, helpful, remembered_text
 from polyclinic.models.model import Model
 from polyclinic.prompts import Prompts, read_prompts
@@ -85,14 +86,12 @@ class MedAgentZero:
 
     async def _told(self, put: Put, brought: CameToMind, calls: Calls) -> list[str]:
         """Returns in words what came to mind: helpful experience, and records, the most like last."""
-        records, experience = brought.near_records, brought.near_experience
-        base = [brought.experience.entries[place] for place in experience.places]
-        language = put.question.language
-        useful = await helpful(base, show(put.question), language, calls)
+        base, language = brought.experience.pairs, put.question.language
+        useful = await helpful([one for one, _ in base], show(put.question), language, calls)
         came = Remembered(
             task=put.task,
-            records=tuple((brought.records.entries[n], float(c)) for n, c in zip(*records, strict=True)),
-            experience=tuple((e, float(c)) for e, c in zip(base, experience.cosines, strict=True) if e in useful),
+            records=tuple(brought.records.pairs),
+            experience=tuple(pair for pair in base if pair[0] in useful),
         )
         text = remembered_text(came, language)
         return [text] if text else []

@@ -206,20 +206,22 @@ def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> tupl
         return msgspec.structs.replace(difference, p=p)
 
     names = next(iter(summaries.values())).metrics if summaries else ()
-    values = {name: {doctor: by_case(one, name) for doctor, one in summaries.items()} for name in names}
+    values = {doctor: by_case(one) for doctor, one in summaries.items()}
     tests = {"DIAGNOSIS": shares}
     pairs = combinations(summaries, 2)
-    compared = compare_values(MetricDifference, values, pairs, lambda name: tests.get(name, of_means(seed)))
+    compared = compare_values(
+        MetricDifference, values, list(names), pairs, lambda name: tests.get(name, of_means(seed))
+    )
     return tuple(one for one in compared if one.difference.n)
 
 
-def by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]:
-    """Returns a metric by case, the mean where there are several visits to one."""
-    values: dict[str | int, list[float]] = {}
+def by_case(summary: ConversationSummary) -> dict[str | int, dict[str, float]]:
+    """Returns the metrics of each case, their means where there are several visits to one."""
+    values: dict[str | int, dict[str, list[float]]] = {}
     for score in summary.scores:
-        if metric in score.values:
-            values.setdefault(score.id, []).append(score.values[metric])
-    return {id: sum(several) / len(several) for id, several in values.items()}
+        for metric, value in score.values.items():
+            values.setdefault(score.id, {}).setdefault(metric, []).append(value)
+    return {id: {name: sum(some) / len(some) for name, some in of.items()} for id, of in values.items()}
 
 
 _FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"

@@ -22,7 +22,7 @@ from polyclinic.knowledge.disease_names.relation import known_relation
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import names_of
 from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.content_words import pieces
 from polyclinic.language.language import MARKS, Language, is_chinese
@@ -53,7 +53,7 @@ class FindingsTold:
             for reading in self._reader.read(finding).readings:
                 self._known.setdefault(reading.item, (reading, finding))
         self._examinations = {reading.examination: finding.examination for reading, finding in self._known.values()}
-        self._names = Names(knowledge).of(self._findings)
+        self._names = names_of(knowledge).of(self._findings)
 
     def heard(self, text: str) -> tuple[frozenset[str], frozenset[str]]:
         """Returns the examinations of which a text reports something right, and those of which only something wrong."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from polyclinic.models.model import Model as Model, Price as Price, Reply as Reply, Usage as Usage
     from polyclinic.models.open import open_model as open_model
     from polyclinic.models.scripted import Scripted as Scripted
-    from polyclinic.models.session import ModelSettings as ModelSettings, open_models as open_models
+    from polyclinic.models.session import open_models as open_models
+from polyclinic.models.settings import ModelSettings as ModelSettings
 
 __getattr__ = lazily(__name__, __file__)

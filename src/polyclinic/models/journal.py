@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import msgspec
 
-from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
+from polyclinic.errors import BadInput, CutOff, EndpointError, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.ledger import KeptCall, Line, Spending
 from polyclinic.models.model import Answer, Model, Reply, Usage
@@ -61,14 +61,11 @@ class Key(NamedTuple):
 
 
 class Keeper(Protocol):
-    """Where the rows of a run's journal are: in a file, or in a database that several machines share.
-
-    Attributes:
-        goes_on: whether there may be answers of this run.
-    """
+    """Where the rows of a run's journal are: in a file, or in a database that several machines share."""
 
     @property
-    def goes_on(self) -> bool: ...  # noqa: D102
+    def goes_on(self) -> bool:
+        """Whether there may be answers of this run."""
 
     def reread(self) -> None:
         """Has `find` return also what was stored since it was opened."""
@@ -77,11 +74,7 @@ class Keeper(Protocol):
         """Returns the first of the keys that was answered, with what is stored."""
 
     async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
-        """Stores an answer, the last of the rows, with what was asked, in one commit.
-
-        Returns:
-            What is stored already, where another was first; None otherwise.
-        """
+        """Stores an answer, the last of the rows, with its prompt in one commit; returns an earlier answer, if any."""
 
     async def batches(self) -> list[bytes]:
         """Returns what is kept of the batches of the run; rows of the table `batches` can be put from then on."""
@@ -90,7 +83,7 @@ class Keeper(Protocol):
         """Writes what is left, and closes."""
 
 
-class JournalFile:
+class _JournalFile:
     """The rows in a file; see `Keeper`."""
 
     def __init__(self, path: Path, run: str, *, prompts: bool, begin: Callable[[], None] | None = None) -> None:
@@ -108,44 +101,35 @@ class JournalFile:
 
     @property
     def goes_on(self) -> bool:
-        """Whether there were answers of this run when it was opened."""
         return self._reader is not None
 
     def reread(self) -> None:
-        """Has `find` return also what was stored since it was opened."""
         if self._reader is None and self.path.exists():
             self._reader = open_journal(self.path)
 
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
-        """Returns the first of the keys that was answered, with what is stored."""
-        reader = self._reader
-        if reader is None:
+        if self._reader is None:
             return None
         for key in keys:
             with read_errors(self.path):
-                row = reader.execute(_FIND, (self._run, *key)).fetchone()
+                row = self._reader.execute(_FIND, (self._run, *key)).fetchone()
             if row is not None:
                 return key, row[0]
         return None
 
     async def put(self, rows: Sequence[PromptRow]) -> None:
-        """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
         if self._writer is None:
-            self._writer = self._opened()
+            # The file and its folder are made with the first answer: a command that is refused before leaves nothing.
+            if self._begin is not None:
+                self._begin()
+            connection = open_journal(self.path)
+            with read_errors(self.path):
+                for table in (*(TABLES if self._prompts else ()), _BATCHES):
+                    connection.execute(table)
+            self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
         await self._writer.ask([(_INSERT[table], values) for table, values in rows])
 
-    def _opened(self) -> GroupWriter:
-        """Makes the file and its folder with the first answer: a command that is refused before leaves nothing."""
-        if self._begin is not None:
-            self._begin()
-        connection = open_journal(self.path)
-        with read_errors(self.path):
-            for table in (*(TABLES if self._prompts else ()), _BATCHES):
-                connection.execute(table)
-        return GroupWriter(connection, named=self._named, name="polyclinic-journal")
-
     async def batches(self) -> list[bytes]:
-        """Returns what is kept of the batches of the run."""
         if not self.path.exists():
             return []
         with closing(open_journal(self.path)) as file, read_errors(self.path):
@@ -153,7 +137,6 @@ class JournalFile:
             return [line for (line,) in file.execute("SELECT line FROM batches WHERE run = ?", (self._run,))]
 
     async def close(self) -> None:
-        """Writes what is left, and closes the files."""
         try:
             if self._writer is not None:
                 await self._writer.aclose()
@@ -222,13 +205,9 @@ def _seal(key: Key, reply: bytes) -> bytes:
 
 
 class KeptAnswers(NamedTuple):
-    """Where the answers of a run are kept.
+    """Where the answers of a run are kept; the `spending` is shared by several runs."""
 
-    Attributes:
-        spending: what several runs that keep their answers there spend together; None if each has a budget of its own.
-    """
-
-    where: Path | str | None  # a file, or the address of a database; None keeps none
+    where: Path | str | Keeper | None  # a file, or the address of a database; None keeps none
     reuse: Path | str | None = None  # the same of another run, from which answers are taken too
     begin: Callable[[], None] | None = None  # called before the first answer is kept in the file
     spending: Spending | None = None
@@ -236,41 +215,6 @@ class KeptAnswers(NamedTuple):
 
 Answers = Path | str | Keeper | KeptAnswers
 """Where answers are kept: a file, the address of a database, both, or what the command keeps for its workers."""
-
-
-class ReusedAnswers:
-    """Answers of this run and of another; new ones are kept with this run's. See `Keeper`."""
-
-    def __init__(self, own: Keeper | None, other: Keeper) -> None:
-        self._own, self._other = own, other
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there may be answers of this run."""
-        return True
-
-    def reread(self) -> None:
-        """Has `find` return also what was stored since it was opened."""
-        if self._own is not None:
-            self._own.reread()
-
-    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
-        """Returns the first of the keys that was answered, in this run or else in the other."""
-        found = None if self._own is None else await self._own.find(keys)
-        return found or await self._other.find(keys)
-
-    async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
-        """Stores an answer with this run's."""
-        return None if self._own is None else await self._own.put(rows)
-
-    async def batches(self) -> list[bytes]:
-        """Returns what is kept of the batches of this run."""
-        return [] if self._own is None else await self._own.batches()
-
-    async def close(self) -> None:
-        """Closes both."""
-        for keeper in filter(None, (self._own, self._other)):
-            await keeper.close()
 
 
 class Journal:
@@ -284,46 +228,62 @@ class Journal:
     """
 
     def __init__(self, where: Answers, *, run: str = "", prompts: bool = True) -> None:
-        self.run, self._where = run, where
-        self.spending = where.spending if isinstance(where, KeptAnswers) else None
+        self.run, self._kept = run, where if isinstance(where, KeptAnswers) else KeptAnswers(where)
+        self.spending = self._kept.spending
         self.prompts = KeptPrompts() if prompts else None
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
-        self._keeper: Keeper | None = None
+        self._is_open = False
+        self._own: Keeper | None = None
+        self._other: Keeper | None = None
 
     async def __aenter__(self) -> Self:
-        where = self._where
-        if isinstance(where, KeptAnswers):
-            own = None if where.where is None else await self._open(where.where, where.begin)
-            self._keeper = own if where.reuse is None else ReusedAnswers(own, await self._open(where.reuse))
-        else:
-            self._keeper = await self._open(where) if isinstance(where, str | Path) else where
+        self._own, self._other = await self._opened(self._kept.where), await self._opened(self._kept.reuse)
+        self._is_open = True
         return self
 
-    async def _open(self, where: Path | str, begin: Callable[[], None] | None = None) -> Keeper:
+    async def _opened(self, where: Path | str | Keeper | None) -> Keeper | None:
+        if where is None or not isinstance(where, Path | str):
+            return where
         if is_store(str(where)):
             from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
             return await open_store_journal(read_address(str(where)), self.run)
-        return JournalFile(Path(where), self.run, prompts=self.prompts is not None, begin=begin)
+        begin = self._kept.begin if where == self._kept.where else None
+        return _JournalFile(Path(where), self.run, prompts=self.prompts is not None, begin=begin)
 
     async def __aexit__(self, *_: object) -> None:
-        keeper, self._keeper = self._keeper, None
-        if keeper is not None:
+        keepers, self._own, self._other, self._is_open = (self._own, self._other), None, None, False
+        for keeper in filter(None, keepers):
             with contextlib.suppress(BadInput):  # whoever stored what could not be written was told
                 await keeper.close()
 
     @property
-    def keeper(self) -> Keeper:
-        """Where its rows are."""
-        if self._keeper is None:
-            raise RuntimeError("the journal is not open; use it with 'async with'")
-        return self._keeper
-
-    @property
     def goes_on(self) -> bool:
         """Whether it may have answers of this run."""
-        return self._keeper is not None and self._keeper.goes_on
+        return self._other is not None or (self._own is not None and self._own.goes_on)
+
+    def reread(self) -> None:
+        """Has `look_up` return also what was stored since it was opened."""
+        if self._own is not None:
+            self._own.reread()
+
+    async def look_up(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, in this run or else in the other, with what is stored."""
+        for keeper in filter(None, (self._own, self._other)):
+            if (found := await keeper.find(keys)) is not None:
+                return found
+        return None
+
+    async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
+        """Stores an answer; see `Keeper.put`."""
+        if not self._is_open:
+            raise RuntimeError("the journal is not open; use it with 'async with'")
+        return None if self._own is None else await self._own.put(rows)
+
+    async def batches(self) -> list[bytes]:
+        """Returns the lines that say which batches the run has made."""
+        return [] if self._own is None else await self._own.batches()
 
     def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Pipeline:
         """Returns the model, with its answers for that episode, and what the role asked, in the journal."""
@@ -342,7 +302,7 @@ class Journal:
 
     async def find(self, *keys: Key) -> StoredReply | None:
         """Returns the answer that is stored under the first of the keys that has one, or None."""
-        stored = await self._keeper.find(keys) if self._keeper is not None and self.goes_on else None
+        stored = await self.look_up(keys) if self.goes_on else None
         if stored is None:
             return None
         self.answered += 1
@@ -353,33 +313,22 @@ class Journal:
     ) -> StoredReply | None:
         """Stores an answer, with the rows that keep what was `asked`; returns when it is there.
 
-        Returns:
-            The answer that holds in its place, where another command was answered first; None otherwise.
-
-        Raises:
-            BadInput: it cannot be written.
+        Returns the answer that holds in its place, where another command was answered first; None otherwise. Raises
+        `BadInput` if it cannot be written.
         """
         encoded = _encode(reply)
         row = self.run, *key, purpose, _seal(key, encoded) + encoded
-        stood = await self.keeper.put([*asked, ("calls", row)])
+        stood = await self.put([*asked, ("calls", row)])
         self.stored += 1
         return None if stood is None else self._read(key, stood)
-
-    async def batches(self) -> list[bytes]:
-        """Returns the lines that say which batches the run has made."""
-        return await self.keeper.batches()
-
-    async def keep_batch(self, line: bytes) -> None:
-        """Keeps such a line; returns when it is stored."""
-        await self.keeper.put([("batches", (line, self.run))])
 
     def _read(self, key: Key, stored: bytes) -> StoredReply:
         try:
             return read_stored(key, stored)
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             problem = f"an answer of episode {key.episode!r} is damaged ({error}); name another journal"
-            where = self._where if isinstance(self._where, Path) else None
-            raise BadInput(problem, path=where) from None
+            where = self._kept.where
+            raise BadInput(problem, path=where if isinstance(where, Path) else None) from None
 
 
 class Journalling(Hook):
@@ -407,32 +356,25 @@ class Journalling(Hook):
                 call.reply = _replayed(stored, call.answer)
 
     async def answered(self, call: Call) -> None:
-        """Stores an answer; where another command was first, its answer holds."""
-        reply = call.reply
-        assert reply is not None  # noqa: S101
-        kept = StoredReply(
-            reply.text,
-            usage=reply.usage,
-            seconds=reply.seconds,
-            attempts=reply.attempts,
-            thought=reply.thought,
-            server=reply.server,
-        )
-        if (first := await self._store(call, kept)) is not None:
-            # What this command paid for is counted; what holds is what was stored first.
-            same = _replayed(first, call.answer)
-            call.reply = msgspec.structs.replace(reply, text=same.text, value=same.value, thought=same.thought)
-
-    async def failed(self, call: Call) -> None:
-        """Stores a failure that is an answer of the model."""
-        failure = call.failure
-        if not isinstance(failure, ModelError):
+        """Stores an answer, or a failure that is one; where another command was first, its answer holds."""
+        outcome = call.outcome
+        if outcome is None or isinstance(outcome, EndpointError):
             return
-        usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
-        kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
-        kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
-        if (first := await self._store(call, kept)) is not None:
-            call.reply, call.failure = _replayed(first, call.answer), None
+        kept = StoredReply(outcome.text, usage=outcome.usage or Usage(), attempts=outcome.attempts)
+        if isinstance(outcome, Reply):
+            also = {"seconds": outcome.seconds, "thought": outcome.thought, "server": outcome.server}
+        else:
+            kind = type(outcome).__name__
+            also = {"failure": kind if kind in FAILURES else "ModelError", "problem": outcome.problem}
+        if (first := await self._store(call, msgspec.structs.replace(kept, **also))) is None:
+            return
+        same = _replayed(first, call.answer)
+        if isinstance(outcome, Reply):
+            # What this command paid for is counted; what holds is what was stored first.
+            same = msgspec.structs.replace(outcome, text=same.text, value=same.value, thought=same.thought)
+        call.reply, call.failure = same, None
+
+    failed = answered
 
     async def _store(self, call: Call, reply: StoredReply) -> StoredReply | None:
         key, (messages, wanted, *_) = call.notes[self]

@@ -12,22 +12,17 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.errors import BudgetSpent, EndpointError, ModelError, RunStopped, UserError
+from polyclinic.errors import BudgetSpent, ModelError, RunStopped, UserError
 from polyclinic.files import whole
 from polyclinic.models.limits import AnswerWanted, Limit
-from polyclinic.models.model import Model, Usage
+from polyclinic.models.model import Model, Reply, Usage
 from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
 
 _IN_MEMORY = 1 << 20
 
 
 class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One question to a model, repairs and retries included.
-
-    Attributes:
-        item: the question or case that it was asked for, as in the items of the run; else what tells its answers apart.
-        replayed: the answer comes from a journal, and cost nothing now; tokens, cost and seconds are those of then.
-    """
+    """One question to a model, repairs and retries included; if replayed, with the tokens, cost and seconds of then."""
 
     role: str  # who asked; purpose: what for
     model: str
@@ -91,11 +86,7 @@ class KeptCalls:
 
 
 class Line(msgspec.Struct):
-    """One line of a ledger: questions asked, those of them without an answer that can be used, and requests made.
-
-    Those `replayed` from a journal stand in the sums as when they were asked, and cost nothing now. Those `unpriced`
-    took tokens that have no price: where others have one, the sum of the cost is the least that it can be.
-    """
+    """Sums of questions; replayed ones as when they were asked. `unpriced` is how many used tokens without a price."""
 
     calls: int = 0
     failures: int = 0
@@ -120,12 +111,7 @@ class Line(msgspec.Struct):
 
 
 class Spending:
-    """What all ledgers of a command ask together, against which each of them holds its limits.
-
-    Attributes:
-        asked: the sum of it.
-        stopped: what ended the asking before its end, None where nothing did; what was answered is still given.
-    """
+    """What all ledgers of a command ask together, and what ended it early, if anything."""
 
     def __init__(self) -> None:
         self.asked = Line()
@@ -302,16 +288,12 @@ class Budget(Hook):
         call.notes[self] = await self._ledger.enter(call.limit, call.options.get("wanted", 0))
 
     async def answered(self, call: Call) -> None:
-        """Spends what the answer cost."""
-        if call.reply is not None:
-            self._ledger.spend(call.reply.usage, attempts=call.reply.attempts)
+        """Spends what the answer, or the failure, cost."""
+        if (outcome := call.outcome) is not None:
+            self._ledger.spend(outcome.usage, attempts=outcome.attempts, failed=call.failure is not None)
         self._ledger.leave(call.notes[self], call.limit)
 
-    async def failed(self, call: Call) -> None:
-        """Spends what the failure cost."""
-        if isinstance(failure := call.failure, ModelError | EndpointError):
-            self._ledger.spend(_usage_of(failure), attempts=failure.attempts, failed=True)
-        self._ledger.leave(call.notes[self], call.limit)
+    failed = answered
 
 
 class Counting(Hook):
@@ -329,34 +311,11 @@ class Counting(Hook):
             self._ledger.wanted = wanted._replace(at=wanted.at + wanted.step)
 
     async def answered(self, call: Call) -> None:
-        """Writes an answer down."""
-        reply = call.reply
-        assert reply is not None  # noqa: S101
-        self._count(call, reply.usage, reply.attempts, reply.seconds, replayed=reply.replayed, server=reply.server)
-        self._check_told(call, reply.usage)
-
-    async def failed(self, call: Call) -> None:
-        """Writes a failure down."""
-        failure = call.failure
-        if not isinstance(failure, ModelError | EndpointError):
+        """Writes an answer or a failure down."""
+        outcome = call.outcome
+        if outcome is None:
             return
-        usage, seconds, error = _usage_of(failure) or Usage(), time.monotonic() - call.began, type(failure).__name__
-        replayed = isinstance(failure, ModelError) and failure.replayed
-        self._count(call, usage, failure.attempts, seconds, replayed=replayed, error=error)
-        if isinstance(failure, ModelError) and not replayed:
-            self._check_told(call, usage)
-
-    def _count(
-        self,
-        call: Call,
-        usage: Usage,
-        attempts: int,
-        seconds: float,
-        *,
-        replayed: bool,
-        error: str = "",
-        server: str = "",
-    ) -> None:
+        reply, usage = outcome if isinstance(outcome, Reply) else None, outcome.usage or Usage()
         kept = KeptCall(
             role=call.asker.role,
             model=call.pipeline.name,
@@ -364,13 +323,17 @@ class Counting(Hook):
             item=call.asker.item,
             player=call.asker.player,
             **msgspec.structs.asdict(usage),
-            seconds=round(seconds, 3),
-            requests=attempts,
-            error=error,
-            replayed=replayed,
-            server=server,
+            seconds=round(time.monotonic() - call.began if reply is None else reply.seconds, 3),
+            requests=outcome.attempts,
+            error="" if reply is not None else type(outcome).__name__,
+            replayed=outcome.replayed,
+            server="" if reply is None else reply.server,
         )
         self._ledger.add(kept, call)
+        if reply is not None or (isinstance(outcome, ModelError) and not outcome.replayed):
+            self._check_told(call, usage)
+
+    failed = answered
 
     def _check_told(self, call: Call, usage: Usage) -> None:
         """Refuses an answer if its endpoint does not say what a limit is held against."""
@@ -384,7 +347,3 @@ class Counting(Hook):
         budgets = {"--token-budget": ledger.token_budget, "--cost-budget": None if usage.cost else ledger.cost_budget}
         if option := next((option for option, most in budgets.items() if most is not None), ""):
             raise UserError(f"{option} cannot be kept: {name} does not say how many tokens it used")
-
-
-def _usage_of(failure: ModelError | EndpointError) -> Usage | None:
-    return failure.usage if isinstance(failure.usage, Usage) else None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from operator import attrgetter
 from typing import Any, Literal, TypedDict, Unpack
 
-from polyclinic.errors import NoAddress, UnknownModel, meant
+from polyclinic.errors import UnknownModel, meant
 from polyclinic.models.limits import Limit, Pace
-from polyclinic.models.model import Answer, AskOptions, Messages, Model, Price, Reply
-from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, ModelFile, PlayedBy
-from polyclinic.models.pipeline import Hook, Tuning, with_hooks
+from polyclinic.models.model import Price
 from polyclinic.models.provider import Provider
-from polyclinic.plugins import names_file
+from polyclinic.plugins import names_file, parameters
 
 PROVIDERS = {
     "direct/NAME": "any OpenAI-compatible endpoint, see --base-url",
@@ -64,16 +63,31 @@ class ProviderOptions(TypedDict, total=False):
     report: Callable[[str], None] | None
 
 
-def provider_named(name: str) -> str:
-    """Returns which provider a name means: direct, local, inspect, scripted, made-up or own; "" where there is none."""
+_CLASSES = {
+    "direct": ("direct", "Direct"),
+    "local": ("local", "Local"),
+    "inspect": ("inspect", "Inspect"),
+    "made-up": ("dry_run", "MadeUp"),
+    "own": ("provider", "OwnProvider"),
+    "scripted": ("scripted", "Scripted.read"),
+}
+"""The module and class of each provider: it is imported when it is opened, as what one needs the others do without."""
+
+
+def _taken_apart(name: str) -> tuple[str, str]:
+    """Returns the provider that a name means, "" where there is none, and the model there."""
     if names_file(name):
-        return "own"
+        return "own", name
     provider, _, rest = name.partition("/")
     if provider in _PROVIDERS and rest:
-        return "inspect"
-    return (
-        provider if provider in ("local", "made-up") or (rest and provider in ("direct", "inspect", "scripted")) else ""
-    )
+        return "inspect", name
+    has_provider = provider == "local" or name == "made-up" or (rest and provider in ("direct", "inspect", "scripted"))
+    return (provider, rest) if has_provider else ("", "")
+
+
+def provider_named(name: str) -> str:
+    """Returns which provider a name means: direct, local, inspect, scripted, made-up or own; "" where there is none."""
+    return _taken_apart(name)[0]
 
 
 def open_model(
@@ -98,42 +112,15 @@ def open_model(
         NoAddress: nobody said where a `direct/` model is asked.
         UserError: Inspect cannot open the model, and says why; or what a file of your own holds is no provider.
     """
-    if names_file(name):
-        from polyclinic.models.provider import OwnProvider  # noqa: PLC0415
-
-        given = None if concurrency == "adaptive" else concurrency
-        return OwnProvider(name, concurrency=given, **_among(options, "seed", "timeout", "repairs", "price"))
-    provider, _, rest = name.partition("/")
-    limit = Limit(1024, adaptive=True) if concurrency == "adaptive" else concurrency
-    # A provider is imported when it is opened: what one needs, the others do without.
-    if provider == "direct" and rest:
-        from polyclinic.models.direct import Direct  # noqa: PLC0415
-
-        others = _among(options, *(ProviderOptions.__annotations__.keys() - {"threads"}))
-        return Direct(rest, concurrency=256 if limit is None else limit, **others)
-    if provider == "local":
-        from polyclinic.models.local import Local  # noqa: PLC0415
-
-        return Local(rest or "smollm2", concurrency=limit, **_among(options, "repairs", "seed", "threads"))
-    if provider in _PROVIDERS and rest:
-        provider, rest = "inspect", name
-    if provider == "inspect" and rest:
-        from polyclinic.models.inspect import Inspect  # noqa: PLC0415
-
-        taken = _among(
-            options, "base_url", "api_key_env", "timeout", "attempts", "repairs", "price", "extra_body", "pace"
-        )
-        return Inspect(rest, concurrency=64 if limit is None else limit, **taken)
-    if provider == "scripted" and rest:
-        from polyclinic.models.scripted import Scripted  # noqa: PLC0415
-
-        return Scripted.read(Path(rest))
-    if name == "made-up":
-        from polyclinic.models.dry_run import MadeUp  # noqa: PLC0415
-
-        return MadeUp(**_among(options, "seed"))
-    providers = ", ".join(f"{pattern} ({what})" for pattern, what in PROVIDERS.items())
-    raise UnknownModel(f"no model {name!r}{meant_model(name)}; there are: {providers}")
+    provider, model = _taken_apart(name)
+    if not provider:
+        providers = ", ".join(f"{pattern} ({what})" for pattern, what in PROVIDERS.items())
+        raise UnknownModel(f"no model {name!r}{meant_model(name)}; there are: {providers}")
+    module, found = _CLASSES[provider]
+    made: Callable[..., Provider] = attrgetter(found)(import_module(f"polyclinic.models.{module}"))
+    given = {**options, "concurrency": Limit(1024, adaptive=True) if concurrency == "adaptive" else concurrency}
+    taken = {option: given[option] for option in parameters(made) if given.get(option) is not None}
+    return made(*([model] if model else []), **taken)
 
 
 def meant_model(name: str) -> str:
@@ -141,72 +128,3 @@ def meant_model(name: str) -> str:
     rest = next((name.partition(sign)[2] for sign in ("/", ":") if sign in name), "")
     named = [pattern.partition("/")[0] for pattern in (*PROVIDERS, *sorted(_PROVIDERS))]
     return meant(name, [f"{provider}/{rest}" if rest else provider for provider in dict.fromkeys(named)])
-
-
-def _among(options: ProviderOptions, *names: str) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name in names}
-
-
-_JUDGE: PlayedBy = "judge"
-
-
-class OpenModels(dict[str, Model]):
-    """Models by name, as whoever has no role of its own asks them; `of` is for those who have."""
-
-    def __init__(
-        self,
-        said: ModelFile = NOTHING_SAID,
-        open_one: Callable[[str, str], Model] | None = None,
-        temperature: float | None = None,
-        hooks: tuple[Hook, ...] = (),
-    ) -> None:
-        super().__init__()
-        self._said, self._open, self._temperature, self._hooks = said, open_one, temperature, hooks
-        self._of_roles: dict[tuple[str, str], Model] = {}
-
-    @classmethod
-    def just(cls, models: Mapping[str, Model]) -> OpenModels:
-        """Returns models that are asked in one way by everybody."""
-        made = cls()
-        made.update(models)
-        return made
-
-    def of(self, name: str, role: str) -> Model:
-        """Returns the model as it is opened for a role; the same for all roles of which the file says nothing."""
-        if self._open is None or self._said.roles.get(role, SILENT).of_provider == SILENT:
-            if isinstance(model := self[name], Nowhere):
-                raise model.problem
-            return model
-        if (name, role) not in self._of_roles:
-            self._of_roles[name, role] = self._open(name, role)
-        return self._of_roles[name, role]
-
-    def sees(self, name: str, role: str) -> bool:
-        """Whether somebody says that a model takes pictures, in a role."""
-        return bool(self._said.asking(name, role).sees)
-
-    def asked(self, model: Model, name: str, role: str) -> Model:
-        """Returns the model of a name with the temperature and effort at which a role asks it.
-
-        What the file says of a temperature goes before the question's own, for the roles that it may speak of. Methods
-        are none of them: they have temperatures of their own, and are asked at the file's where they have none.
-        """
-        said = self._said.asking(name, role)
-        firm = said.temperature if role in ROLES else None
-        otherwise = self._temperature if role == _JUDGE and firm is None else said.temperature
-        hooks = self._hooks
-        if firm is not None or otherwise is not None or said.effort is not None:
-            hooks = (*hooks, Tuning(temperature=firm, otherwise=otherwise, effort=said.effort))
-        return with_hooks(model, *hooks) if hooks else model
-
-
-class Nowhere:
-    """A model that has an address in some roles alone."""
-
-    def __init__(self, name: str, problem: NoAddress) -> None:
-        self.name, self.problem = name, problem
-
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Says that it cannot be asked."""
-        del messages, answer, options
-        raise self.problem

@@ -27,7 +27,7 @@ from typing import Any, Unpack, cast
 import msgspec
 
 from polyclinic import plugins
-from polyclinic.errors import Broken, UserError, in_short
+from polyclinic.errors import Broken, CallFailure, UserError, in_short
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply
 from polyclinic.tasks import AT_ONCE
@@ -89,6 +89,13 @@ class Call:
     def limit(self) -> Limit | None:
         """How many calls the model takes at a time, where that is known."""
         return self.pipeline.limit
+
+    @property
+    def outcome(self) -> Reply | CallFailure | None:
+        """The reply, or the failure in its place; None while there is neither, or for an error of another kind."""
+        if self.failure is None:
+            return self.reply
+        return self.failure if isinstance(self.failure, CallFailure) else None
 
     async def send(self) -> None:
         """Asks the model itself."""
@@ -208,10 +215,7 @@ class Pipeline:
 
 
 def with_hooks(model: Model, *hooks: Hook, **asker: str) -> Pipeline:
-    """Returns the model with further hooks, each in its `place`; of one place the first given is nearest to the caller.
-
-    What is said of the `asker` replaces what was said of it before.
-    """
+    """Returns the model with further hooks, each in its `place`, and with what is given of the `asker`."""
     if not isinstance(model, Pipeline):
         return Pipeline(model, tuple(sorted(hooks, key=attrgetter("place"))), Asker(**asker))
     said = msgspec.structs.replace(model.asker, **{name: value for name, value in asker.items() if value})
@@ -232,10 +236,7 @@ def find_hook(name: str) -> Hook:
 
 
 class Tuning(Hook):
-    """Sets the temperature, whatever the question says, or `otherwise` where it says none; effort and length likewise.
-
-    An answer of more than `max_tokens` is `CutOff`.
-    """
+    """Sets the temperature always, or only if the question has none (`otherwise`); effort and length likewise."""
 
     place = Place.TUNE
 
@@ -261,10 +262,7 @@ class Tuning(Hook):
 
 
 class OneConversation(Hook):
-    """Sends all questions of an episode's role to one server, of a model that has several.
-
-    All judging of a run is one episode, and no conversation.
-    """
+    """Sends all questions of a role in an episode to one of several servers; judging is no conversation."""
 
     place = Place.CONVERSATION
 

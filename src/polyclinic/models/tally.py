@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from polyclinic.errors import EndpointError, ModelError
 from polyclinic.models.model import Model, Reply, Usage
 from polyclinic.models.pipeline import Asker, Call, Hook, Pipeline, Place, with_hooks
 from polyclinic.models.schema import form_of
@@ -65,15 +64,12 @@ class CallTally(Hook):
         return call
 
     async def answered(self, call: Call) -> None:
-        """Takes a call that was answered."""
-        assert call.reply is not None  # noqa: S101
-        self.add(call.reply.usage, call.reply.seconds)
+        """Takes a call that was answered, or came to nothing."""
+        if (outcome := call.outcome) is not None:
+            seconds = outcome.seconds if isinstance(outcome, Reply) else time.monotonic() - call.began
+            self.add(outcome.usage or Usage(), seconds)
 
-    async def failed(self, call: Call) -> None:
-        """Takes a call that came to nothing."""
-        if isinstance(failure := call.failure, ModelError | EndpointError):
-            usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
-            self.add(usage, time.monotonic() - call.began)
+    failed = answered
 
     def total(self) -> CallTotal:
         """Returns what they come to; what is shared is known when all are over."""
@@ -92,11 +88,7 @@ _Key = tuple[str, bytes, int]
 
 
 class SharedAnswers:
-    """Answers that several share: who asks what another has asked gets the same answer, and no call is made.
-
-    Teams with the same doctors, of which one is an ablation of the other, are asked the same until they part. What one
-    of them asks twice is asked twice: the second time it gets the second answer. What failed is asked anew.
-    """
+    """Answers that teams with the same doctors share until they part; a failed call is made anew."""
 
     def __init__(self) -> None:
         self.replies: dict[_Key, tuple[Reply, TakenCall]] = {}

@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from polyclinic.models.journal import Journal, Keeper, Key
+from polyclinic.models.journal import Journal, Key
 from polyclinic.models.ledger import KeptCall, Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.prompts import PromptRow
 
 
 class Holder:
-    """Does for workers what only one process may do.
-
-    An answer is in the journal before the worker uses it. A question is admitted by the one budget. Each call counts
-    once in the sums, also if its item is computed again because a worker died.
-    """
+    """Does for workers what only one process may do: stores answers before they are used, admits and counts calls."""
 
     def __init__(self, journal: Journal | None, ledger: Ledger) -> None:
         self._journal, self._ledger = journal, ledger
+        self.admit, self.release = ledger.admit, ledger.release
         self._stored: dict[Key, asyncio.Task[bytes | None] | None] = {}
         self._counted: set[int] = set()
 
@@ -31,33 +28,25 @@ class Holder:
     def reread(self) -> None:
         """Has the journal answer from what was stored since it was opened."""
         if self._journal is not None and (self._journal.stored or self._stored):
-            self._keeper.reread()
+            self._journal.reread()
 
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
         """Returns the first of the keys that was answered, with what is stored."""
-        return await self._keeper.find(keys)
+        return await self._held.look_up(keys)
 
     async def put(self, key: Key, rows: Sequence[PromptRow]) -> bytes | None:
         """Stores an answer; returns the one that holds in its place, None where it is this one."""
         if key not in self._stored:
-            self._stored[key] = storing = asyncio.ensure_future(self._keeper.put(rows))
+            self._stored[key] = storing = asyncio.ensure_future(self._held.put(rows))
             stood = await asyncio.shield(storing)
             self._stored[key] = None
             return stood
         # Two workers were asked the same at once, such as equal questions to a judge: the first answer holds.
         if (first := self._stored[key]) is not None:
             await asyncio.wait([first])
-        self._keeper.reread()
-        found = await self._keeper.find([key])
+        self._held.reread()
+        found = await self._held.look_up([key])
         return None if found is None else found[1]
-
-    async def admit(self) -> None:
-        """Waits until the budget admits a further question; `BudgetSpent` where it admits none."""
-        await self._ledger.admit()
-
-    def release(self) -> None:
-        """Takes note that a question which was admitted has been answered."""
-        self._ledger.release()
 
     def spend(self, usage: Usage | None, attempts: int, failed: bool) -> None:
         """Holds what an answer cost against the budget."""
@@ -73,7 +62,7 @@ class Holder:
         self._ledger.add(call)
 
     @property
-    def _keeper(self) -> Keeper:
+    def _held(self) -> Journal:
         if self._journal is None:
             raise RuntimeError("the work has no journal")
-        return self._journal.keeper
+        return self._journal

@@ -73,17 +73,9 @@ class Done(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Something that the command does for an item, and answers."""
+    """Something that the command does for an item, and answers unless the number is 0."""
 
     number: int
-    item: int
-    verb: Verb
-    given: tuple[Any, ...]
-
-
-class Note(NamedTuple):
-    """Something that the command takes note of, for an item."""
-
     item: int
     verb: Verb
     given: tuple[Any, ...]

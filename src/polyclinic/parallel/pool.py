@@ -21,7 +21,7 @@ from typing import Any, Self
 from polyclinic.errors import PolyclinicError, UserError, in_short
 from polyclinic.models.limits import Share
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Note, Open, Question, Warned
+from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Open, Question, Warned
 from polyclinic.parallel.ray_site import LOCAL as RAY
 from polyclinic.parallel.ray_site import SCHEME, RayProcess, RayWorkers
 from polyclinic.parallel.shipping import packed
@@ -219,13 +219,7 @@ class WorkerPool:
 
 
 class _Worker:
-    """One worker, and the items that it has open.
-
-    Attributes:
-        places: how many more items it takes.
-        ended: set when it has ended; `loss` then says how.
-        open_items: how many items it had when it ended.
-    """
+    """One worker with the items that it has open; `places` are how many more it takes."""
 
     def __init__(self, process: Process, name: str, holder: Holder, warn: Callable[[str], None]) -> None:
         self._process, self._name, self._warn = process, name, warn
@@ -291,7 +285,7 @@ class _Worker:
             self.loss = WorkerLost(f"{self._name}: {in_short(error)}")
         self._end()
 
-    def _take(self, message: Done | Question | Note | Warned) -> None:
+    def _take(self, message: Done | Question | Warned) -> None:
         match message:
             case Done(number, value, failed):
                 coming = self._items.get(number)
@@ -299,13 +293,13 @@ class _Worker:
                     coming.set_exception(value) if failed else coming.set_result(value)
                 if number:
                     self._holders.pop(number, None)
+            case Question(0, item, verb, given):
+                self._admitted[item] -= verb == "release"
+                getattr(self._holder(item), verb)(*given)
             case Question():
                 answering = asyncio.create_task(self._answer(message))
                 self._answering.add(answering)
                 answering.add_done_callback(self._answering.discard)
-            case Note(item, verb, given):
-                self._admitted[item] -= verb == "release"
-                getattr(self._holder(item), verb)(*given)
             case Warned(line):
                 self._warn(line)
 

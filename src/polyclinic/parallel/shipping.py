@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from polyclinic.errors import UserError
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 
 MOST = 256 << 20  # bytes of a file that travels with a task; a larger one has to be where the workers run
 
@@ -34,11 +34,7 @@ class Shipped(NamedTuple):
 
 
 def shipped(word: str | Path) -> Shipped | None:
-    """Returns the file that a word names, None where it names none.
-
-    Raises:
-        UserError: the file is too large to travel.
-    """
+    """Returns the file that a word names, if any; a UserError if it is too large to travel."""
     readings = [("", str(word), "")]
     if found := _AROUND.fullmatch(str(word)):
         before, path, after = found.groups()

@@ -25,7 +25,7 @@ from polyclinic.models.limits import Share
 from polyclinic.models.model import Usage
 from polyclinic.models.pipeline import Call
 from polyclinic.models.prompts import PromptRow
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.messages import (
     HEAD,
     Answered,
@@ -33,7 +33,6 @@ from polyclinic.parallel.messages import (
     Compute,
     Done,
     News,
-    Note,
     Open,
     Question,
     Verb,
@@ -54,22 +53,15 @@ class Task(Protocol):
 
 
 class WorkerSide:
-    """What a task needs of the command while it runs in a worker.
-
-    Attributes:
-        share: the part of the limits that this worker has.
-        keeper: the rows of the command's journal.
-        counts: whether calls are reported.
-    """
+    """What a task needs of the command in a worker; the rows of the command's journal, see `Keeper`."""
 
     def __init__(self, line: _Line, share: Share, *, goes_on: bool, item: int = 0) -> None:
-        self._line, self._item, self.share, self.counts = line, item, share, True
-        self.keeper = RemoteKeeper(self, goes_on=goes_on)
+        self._line, self._item, self.share, self.goes_on, self.counts = line, item, share, goes_on, True
         self.listeners = list[Callable[[Any], None]]()
 
     def ledger(self, settings: ModelSettings) -> Ledger:
         """Returns a ledger whose limits are held by the command."""
-        return RemoteLedger(self, settings)
+        return _RemoteLedger(self, settings)
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:
@@ -80,34 +72,23 @@ class WorkerSide:
         finally:
             self.counts = True
 
-    def on_news(self, listener: Callable[[Any], None]) -> None:
-        """Has the listener called with everything that the command publishes."""
-        self.listeners.append(listener)
-
     async def ask(self, verb: Verb, *given: Any) -> Any:
         """Has the command do something, and returns what it answers."""
         return await self._line.ask(self._item, verb, given)
 
     def tell(self, verb: Verb, *given: Any) -> None:
         """Has the command take note of something."""
-        self._line.send(Note(self._item, verb, given))
-
-
-class RemoteKeeper:
-    """The rows of the command's journal, for a worker; see `polyclinic.models.journal.Keeper`."""
-
-    def __init__(self, side: WorkerSide, *, goes_on: bool) -> None:
-        self._side, self.goes_on = side, goes_on
+        self._line.send(Question(0, self._item, verb, given))
 
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
         """Returns the first of the keys that was answered, with what is stored."""
-        found: tuple[Key, bytes] | None = await self._side.ask("find", keys)
+        found: tuple[Key, bytes] | None = await self.ask("find", keys)
         return found
 
     async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
         """Stores an answer; returns when the command has stored it."""
         _, episode, request, k, *_ = rows[-1][1]
-        stood: bytes | None = await self._side.ask("put", Key(episode, request, k), rows)
+        stood: bytes | None = await self.ask("put", Key(episode, request, k), rows)
         return stood
 
     async def batches(self) -> list[bytes]:
@@ -121,7 +102,7 @@ class RemoteKeeper:
         """Does nothing: the command closes its journal."""
 
 
-class RemoteLedger(Ledger):
+class _RemoteLedger(Ledger):
     """A worker's ledger: calls are summed, and the budget is granted, by the command."""
 
     def __init__(self, side: WorkerSide, settings: ModelSettings) -> None:
@@ -129,30 +110,26 @@ class RemoteLedger(Ledger):
         self._side = side
 
     async def admit(self) -> None:
-        """Waits until the command admits a question."""
+        def give_back(asked: asyncio.Future[Any]) -> None:
+            """Gives back what was admitted, but is not asked any more."""
+            if not asked.cancelled() and asked.exception() is None:
+                self.release()
+
         asking = asyncio.ensure_future(self._side.ask("admit"))
         try:
             await asyncio.shield(asking)
         except BaseException:
-            asking.add_done_callback(self._give_back)
+            asking.add_done_callback(give_back)
             raise
 
-    def _give_back(self, asking: asyncio.Future[Any]) -> None:
-        """Gives back what was admitted, but is not asked any more."""
-        if not asking.cancelled() and asking.exception() is None:
-            self.release()
-
     def release(self) -> None:
-        """Reports that a question is over."""
         self._side.tell("release")
 
     def spend(self, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
-        """Reports what a question cost."""
         if self.is_limited:
             self._side.tell("spend", usage, attempts, failed)
 
     def add(self, kept: KeptCall, call: Call | None = None) -> None:
-        """Reports a call."""
         super().add(kept)
         if self._side.counts:
             self._side.tell("count", kept, None if call is None else key_of(call))
@@ -239,7 +216,7 @@ class OpenItems:
                 self._line.take(message)
             case Compute(number, item, goes_on):
                 side = WorkerSide(self._line, self._side.share, goes_on=goes_on, item=number)
-                self._side.keeper.goes_on |= goes_on
+                self._side.goes_on |= goes_on
                 self._begin(number, self._computed(number, item, side))
             case Cancel(number):
                 if (task := self._open.get(number)) is not None:

@@ -23,16 +23,17 @@ from polyclinic.errors import UnknownMind, UserError, meant
 from polyclinic.events import Role
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.names import Names, names_of
 from polyclinic.language.language import Language
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.journal import Answers, Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Model
-from polyclinic.models.open import OpenModels, meant_model
+from polyclinic.models.open import meant_model
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, asked_by, journal_of, open_models
+from polyclinic.models.session import OpenModels, Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN, RECALL, SAPS, Playing, is_script, model_of, name_of
@@ -90,6 +91,10 @@ class _PlayedPart(NamedTuple):
     seat: Seat = ALONE
     department: str = ""
 
+    def draws(self, seed: int) -> Any:
+        """Returns the generator of the mind that plays the part."""
+        return derive(seed, self.case, self.role, *([self.seat.number] if self.seat.number else []))
+
 
 class Minds:
     """Makes a mind for each role of each visit; what is heavy (tables, scripts, models) is made once.
@@ -135,22 +140,22 @@ class Minds:
         self.desk = desk or Desk()
         self.chair: Chair | None = None
         self.pictures = pictures
-        self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
+        self._models = models if isinstance(models, OpenModels) else OpenModels(models)
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
-        self.ledgers = () if ledger is None else (ledger,)
+        self.ledgers: tuple[Ledger, ...] = () if ledger is None else (ledger,)
         self._shared: SharedAnswers | None = None
         self._tally: CallTally | None = None
         players = dict(zip(Role, (doctor, patient, examiner, director, nurse, pharmacist), strict=True))
         self.names = {role: name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
         self._knowledge, self._reader = knowledge, _reader_of(knowledge)
-        self.examination_names: Names = _names_of(knowledge)
+        self.examination_names: Names = names_of(knowledge)
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
 
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
         """Returns a mind for the doctor of this case; one with rules knows a department's diseases alone."""
-        return self._make(_PlayedPart(Role.DOCTOR, case, self._episode(case, seat), seat, department))
+        return self._make(Role.DOCTOR, case, seat=seat, department=department)
 
     def doctor_again(self, mind: Mind[Doctor], case: str, *, seat: Seat) -> Mind[Doctor]:
         """Returns a mind for a doctor of this case who goes on from that seat; what it keeps itself goes with it."""
@@ -172,7 +177,7 @@ class Minds:
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
-        return self._make(_PlayedPart(Role.PATIENT, case, self._episode(case, seat), seat))
+        return self._make(Role.PATIENT, case, seat=seat)
 
     def tracker(self, case: str) -> Saps | RulesPatient | None:
         """Returns who tells what a doctor's turns were to the patient of this case, if its mind does not.
@@ -184,28 +189,28 @@ class Minds:
         from polyclinic.players.language_model.saps import Saps  # noqa: PLC0415
 
         part = _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
-        patient = self._make(part)
+        patient = self._makers[Role.PATIENT](self, part)
         if isinstance(patient, ModelMind):
             return Saps(self._model(part), name=self.names[Role.PATIENT], temperature=self._temperature)
         by_rules = isinstance(patient, OwnMind | ScriptedMind) or _is_ours(patient, HUMAN)
-        return RulesPatient(self.reader().lexicons, self.examination_names, _draws(self, part)) if by_rules else None
+        return RulesPatient(self.reader().lexicons, self.examination_names, part.draws(self.seed)) if by_rules else None
 
     def examiner(self, case: str, *, seat: Seat = ALONE) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case, on whom the doctor in that seat calls."""
-        return self._make(_PlayedPart(Role.EXAMINER, case, self._episode(case, seat), seat))
+        return self._make(Role.EXAMINER, case, seat=seat)
 
     def director(self, case: str, *, team: str) -> Mind[Director]:
         """Returns a mind for the director of the discussion of this case by a team."""
-        episode = f"{self.names[Role.DIRECTOR]} {case}/director of {team}"
-        return self._make(_PlayedPart(Role.DIRECTOR, case, episode, Seat(put_down_to=team)))
+        episode = self._staff_episode(case, Role.DIRECTOR, f"director of {team}")
+        return self._make(Role.DIRECTOR, case, episode, seat=Seat(put_down_to=team))
 
     def nurse(self, case: str) -> Mind[Nurse]:
         """Returns a mind for the nurse who receives the patient of this case."""
-        return self._make(_PlayedPart(Role.NURSE, case, self._staff_episode(case, Role.NURSE)))
+        return self._make(Role.NURSE, case, self._staff_episode(case, Role.NURSE))
 
     def pharmacist(self, case: str) -> Mind[Pharmacist]:
         """Returns a mind for the pharmacist to whom the patient of this case brings a prescription."""
-        return self._make(_PlayedPart(Role.PHARMACIST, case, self._staff_episode(case, Role.PHARMACIST)))
+        return self._make(Role.PHARMACIST, case, self._staff_episode(case, Role.PHARMACIST))
 
     def reader(self, department: str = "") -> Reader:
         """Returns the reader of the whole knowledge, or of one department's where it has diseases; made once."""
@@ -223,19 +228,14 @@ class Minds:
     ) -> Minds:
         """Returns the same minds with one thing more.
 
-        Args:
-            ledger: their costs are added to it as well.
-            version: of their memories ("" for none), under whose name their answers are kept.
-            chair: a person plays the doctor in it, and not at the desk.
-            answers: of models, which they share with all other minds that have these.
-            tally: counts their calls, and those that they share with others.
+        A `ledger` gets their costs as well, and a `tally` counts their calls. Their answers are kept under the
+        `version` of their memories ("" for none), and shared with all minds that have the same `answers`. In a `chair`
+        a person plays the doctor, and not at the desk.
         """
         minds = copy.copy(self)
-        minds.ledgers = self.ledgers if ledger is None else (*self.ledgers, ledger)
-        minds._version = self._version if version is None else version
-        minds.chair = self.chair if chair is None else chair
-        minds._shared = self._shared if answers is None else answers
-        minds._tally = self._tally if tally is None else tally
+        minds.ledgers += () if ledger is None else (ledger,)
+        changes = {"_version": version, "chair": chair, "_shared": answers, "_tally": tally}
+        vars(minds).update({name: value for name, value in changes.items() if value is not None})
         return minds
 
     def forget(self, case: str) -> None:
@@ -245,22 +245,23 @@ class Minds:
             for role in (Role.NURSE, Role.PHARMACIST):
                 self._journal.forget(self._staff_episode(case, role))
 
-    def _staff_episode(self, case: str, role: Role) -> str:
-        return f"{self.names[role]} {case}/{role}"
+    def _staff_episode(self, case: str, role: Role, part: str = "") -> str:
+        return f"{self.names[role]} {case}/{part or role}"
 
     def _episode(self, case: str, seat: Seat) -> str:
         alone = f"{self.names[Role.DOCTOR]} {case}{f'@{self._version}' if self._version else ''}"
         return f"{alone}/doctor {seat.number} of {seat.team}" if seat.number else alone
 
-    def _make(self, part: _PlayedPart) -> Mind[Any]:
-        return self._makers[part.role](self, part)
+    def _make(self, role: Role, case: str, episode: str = "", *, seat: Seat = ALONE, department: str = "") -> Mind[Any]:
+        part = _PlayedPart(role, case, episode or self._episode(case, seat), seat, department)
+        return self._makers[role](self, part)
 
     def _model(self, part: _PlayedPart) -> Model:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
         name = model_of(self.names[part.role]) or ""
         player = part.seat.put_down_to or part.seat.team or self.names[Role.DOCTOR]
         asker = Asker(part.role, part.episode, part.case, player)
-        model = asked_by(asker, self._models, name, journal=self._journal, ledgers=self.ledgers)
+        model = self._models.asked_by(asker, name, journal=self._journal, ledgers=self.ledgers)
         if self._shared is not None:
             return self._shared.of(model, self._tally)
         return model if self._tally is None else self._tally.of(model)
@@ -272,11 +273,6 @@ def _is_ours(mind: Mind[Any], name: str) -> bool:
 
 
 _Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
-
-
-def _draws(minds: Minds, part: _PlayedPart) -> Any:
-    """Returns the generator of whoever plays a part."""
-    return derive(minds.seed, part.case, part.role, *([part.seat.number] if part.seat.number else []))
 
 
 _AT_THE_DESK = (Role.DOCTOR, Role.PATIENT, Role.NURSE)
@@ -302,7 +298,7 @@ def _by_rules(minds: Minds, part: _PlayedPart) -> Mind[Any]:
         case Role.DOCTOR:
             return RulesDoctor(minds.reader(part.department), minds.reader())
         case Role.PATIENT:
-            return RulesPatient(minds.reader().lexicons, minds.examination_names, _draws(minds, part))
+            return RulesPatient(minds.reader().lexicons, minds.examination_names, part.draws(minds.seed))
         case Role.EXAMINER:
             return RulesExaminer()
         case Role.NURSE:
@@ -356,16 +352,12 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
 
 
 def _own(make: Callable[[int], Answer], name: str) -> _Maker:
-    return lambda minds, part: OwnMind(make, name=name, seed=_draws(minds, part).getrandbits(32))
+    return lambda minds, part: OwnMind(make, name=name, seed=part.draws(minds.seed).getrandbits(32))
 
 
 def check_mind(role: Role, name: str) -> None:
     """Checks that a mind that needs no model can play a role, and that its file can be read."""
     _maker(role, name, {})
-
-
-# What all minds of one knowledge look up takes a moment to make, and never changes.
-_names_of = functools.lru_cache(maxsize=4)(Names)
 
 
 @functools.lru_cache(maxsize=64)
@@ -408,7 +400,7 @@ def tells_in_address(url: str, secret: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Who plays beside the doctor, each by the name of a mind or as a mind of one's own."""
+    """The players other than the doctor, each the name of a mind or a mind of your own."""
 
     patient: Playing = "rules"
     examiner: Playing = "rules"

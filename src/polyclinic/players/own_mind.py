@@ -80,25 +80,22 @@ class OwnMind:
             raise self._broken(error) from error
         except (Exception, SystemExit) as error:
             raise self._broken(error) from error
-        if not all(text.strip() for text in _told(answer)):
+        told: tuple[str, ...] = ()
+        match answer:
+            case DoctorTurn() | PatientTurn():
+                told = (answer.say,)
+            case Report():
+                told = tuple(diagnosis.name for diagnosis in answer.diagnoses)
+            case Request():
+                told = answer.items
+            case Disputes():
+                told = answer.points
+        if not all(text.strip() for text in told):
             raise WrongAnswer(f"asked to {ask.purpose}, nothing was said: a text is empty")
         return answer
 
     def _broken(self, error: BaseException) -> BrokenMind:
         return BrokenMind(f"{plugins.raised_at(error, __file__) or self.name}: {in_short(error)}")
-
-
-def _told(answer: object) -> tuple[str, ...]:
-    match answer:
-        case DoctorTurn() | PatientTurn():
-            return (answer.say,)
-        case Report():
-            return tuple(diagnosis.name for diagnosis in answer.diagnoses)
-        case Request():
-            return answer.items
-        case Disputes():
-            return answer.points
-    return ()
 
 
 def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
@@ -167,7 +164,11 @@ def in_full(ask: Ask[Any], answer: object) -> object:
     a turn, of a mind that knows consultations alone, and the key of a department for a referral to it.
     """
     if isinstance(answer, str) and ask.question is not None:
-        return Choice(_option(ask.question.options, answer))
+        # By its key or its text, whatever the case of letters, as far as only one option is meant.
+        options, meant = ask.question.options, answer.strip().casefold()
+        by_key = [key for key in options if key.casefold() == meant]
+        found = by_key or [key for key, text in options.items() if text.strip().casefold() == meant]
+        return Choice(found[0] if answer not in options and len(found) == 1 else answer)
     if ask.answer is NextStep and (answer is None or isinstance(answer, str)):
         if answer in ask.among:
             return NextStep("", "refer", str(answer))
@@ -175,35 +176,23 @@ def in_full(ask: Ask[Any], answer: object) -> object:
     if ask.answer is NextStep and (isinstance(answer, DoctorTurn) or (isinstance(answer, Mapping) and "say" in answer)):
         # Who answers with a turn knows consultations alone, and treats the patient.
         return NextStep("")
-    several = _several(answer)
+    several = [answer] if isinstance(answer, str | Diagnosis) else answer
     if ask.answer in (Request, Disputes) and isinstance(several, list | tuple):
         return ask.answer(tuple(several))
     if ask.answer is Report and isinstance(several, list | tuple):
         return in_full(ask, {"diagnoses": several})
     if ask.answer is Report and isinstance(answer, Mapping) and "diagnoses" in answer:
-        named = _several(answer["diagnoses"])
+        named = answer["diagnoses"]
+        named = [named] if isinstance(named, str | Diagnosis) else named
         if isinstance(named, list | tuple):
             named = [{"name": one} if isinstance(one, str) else one for one in named]
         return {**dict.fromkeys(Report.__struct_fields__, ()), **answer, "diagnoses": named}
     return turn_of(ask, answer)
 
 
-def _option(options: Mapping[str, str], said: str) -> str:
-    """Returns the key of the one option that was meant, by its key or its text; what was said where it is none."""
-    meant = said.strip().casefold()
-    by_key = [key for key in options if key.casefold() == meant]
-    by_text = [key for key, text in options.items() if text.strip().casefold() == meant]
-    found = by_key or by_text
-    return found[0] if said not in options and len(found) == 1 else said
-
-
 def turn_of(ask: Ask[Any], answer: object) -> object:
     """Returns the turn that says a text, where a turn was asked for; any other answer as it is."""
     return ask.answer(answer) if isinstance(answer, str) and ask.answer in (DoctorTurn, PatientTurn) else answer
-
-
-def _several(answer: object) -> object:
-    return [answer] if isinstance(answer, str | Diagnosis) else answer
 
 
 Script = Iterable[object] | Mapping[str, Iterable[object]] | Callable[[Ask[Any], Any], object]

@@ -180,41 +180,23 @@ class Dispensing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Purpose(StrEnum):
-    """What a player can be asked for.
+    """What a player can be asked for."""
 
-    Attributes:
-        OPEN: `open`, the patient: what it says first.
-        REPLY: `reply`, the patient: what it says to the doctor's turn, in a discussion to a question of the director.
-        SPEAK: `speak`, the doctor: its next turn.
-        READ_REQUEST: `read request`, the examiner: which examinations a request names.
-        EXAMINE: `examine`, the examiner's role alone: what the record holds of them; no mind is asked.
-        REPORT: `report`, the doctor: its report.
-        CHOOSE: `choose`, the doctor: an option of `ask.question`.
-        MERGE: `merge`, the director: the facts that the doctors brought.
-        DISPUTE: `dispute`, the director: the points of dispute; none ends the discussion.
-        REVISE: `revise`, a doctor of a team: its report after what the others said.
-        CONCLUDE: `conclude`, the director: the team's report.
-        TRIAGE: `triage`, the nurse: a department out of `ask.among` and how soon; or, first, a question to the patient.
-        PLAN: `plan`, the hospital's doctor: the plan that fits, an option of `ask.question`.
-        NEXT_STEP: `next step`, the hospital's doctor: to conclude, refer to a department of `ask.among`, or admit.
-        DISPENSE: `dispense`, the pharmacist: which drugs out of `ask.among` it withholds.
-    """
-
-    OPEN = "open"
-    REPLY = "reply"
-    SPEAK = "speak"
-    READ_REQUEST = "read request"
-    EXAMINE = "examine"
-    REPORT = "report"
-    CHOOSE = "choose"
-    MERGE = "merge"
-    DISPUTE = "dispute"
-    REVISE = "revise"
-    CONCLUDE = "conclude"
-    TRIAGE = "triage"
-    PLAN = "plan"
-    NEXT_STEP = "next step"
-    DISPENSE = "dispense"
+    OPEN = "open"  # the patient: what it says first
+    REPLY = "reply"  # the patient: what it says to the doctor's turn, or in a discussion to a question of the director
+    SPEAK = "speak"  # the doctor: its next turn
+    READ_REQUEST = "read request"  # the examiner: which examinations a request names
+    EXAMINE = "examine"  # the examiner's role alone: what the record holds of them; no mind is asked
+    REPORT = "report"  # the doctor: its report
+    CHOOSE = "choose"  # the doctor: an option of `ask.question`
+    MERGE = "merge"  # the director: the facts that the doctors brought
+    DISPUTE = "dispute"  # the director: the points of dispute; none ends the discussion
+    REVISE = "revise"  # a doctor of a team: its report after what the others said
+    CONCLUDE = "conclude"  # the director: the team's report
+    TRIAGE = "triage"  # the nurse: a department of `ask.among` and how soon; or, first, a question to the patient
+    PLAN = "plan"  # the hospital's doctor: the plan that fits, an option of `ask.question`
+    NEXT_STEP = "next step"  # the hospital's doctor: to conclude, refer to a department of `ask.among`, or admit
+    DISPENSE = "dispense"  # the pharmacist: which drugs of `ask.among` it withholds
 
 
 class WrongAnswer(PlayFailure):
@@ -244,12 +226,19 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
         """
         checked = answer if isinstance(answer, self.answer) else self.read(answer)
         allowed = self.among if self.question is None else tuple(self.question.options)
-        if isinstance(checked, NextStep) and (problem := checked.problem(self.among)):
-            raise WrongAnswer(f"asked to say the {self.purpose}, got {problem}")
-        named = _named(checked)
-        for name in named:
-            if name not in allowed:
-                raise WrongAnswer(f"asked to {self.purpose}, got {name!r}; the options are {', '.join(allowed)}")
+        named: tuple[str, ...] = ()
+        match checked:
+            case NextStep():
+                if problem := checked.problem(self.among):
+                    raise WrongAnswer(f"asked to say the {self.purpose}, got {problem}")
+            case Choice(answer=str(key)):
+                named = (key,)
+            case Triage():
+                named = (checked.department,)
+            case Dispensing():
+                named = tuple(withheld.drug for withheld in checked.withheld)
+        if unknown := [name for name in named if name not in allowed]:
+            raise WrongAnswer(f"asked to {self.purpose}, got {unknown[0]!r}; the options are {', '.join(allowed)}")
         if len(set(named)) < len(named):
             raise WrongAnswer(f"asked to {self.purpose}, got one name twice: {', '.join(named)}")
         return checked
@@ -302,18 +291,6 @@ _ALLOWED: dict[type, str] = {
     NextStep: "a NextStep, or a dict with 'reason', 'step' (conclude, refer, admit) and, to refer, 'department'",
     Dispensing: "a Dispensing, or a dict with 'withheld', a list of dicts with 'drug' and 'reason'",
 }
-
-
-def _named(answer: object) -> tuple[str, ...]:
-    """Returns what an answer names of things that are there to be chosen."""
-    match answer:
-        case Choice(answer=str(key)):
-            return (key,)
-        case Triage():
-            return (answer.department,)
-        case Dispensing():
-            return tuple(withheld.drug for withheld in answer.withheld)
-    return ()
 
 
 OPEN = Ask(Purpose.OPEN, PatientTurn)
@@ -392,7 +369,7 @@ class Mind(Protocol[Role_contra]):
 
 @dataclass(eq=False)
 class PlayedRole:
-    """What every role has: a mind that answers for it, and `seen`, what happened in its hearing."""
+    """A mind that answers for a role, and `seen`, what happened in its hearing."""
 
     mind: Mind[Any]
     seen: list[Event] = field(init=False, default_factory=list)

@@ -126,7 +126,7 @@ class RecallMind:
             return TaskAnswer("")
         question = Question(id=self._case, stem="", options={}, language=language)
         asked = AskedTask(case=self._case, number=0, query=picture, options=tuple(labels))
-        put = Put(task, question, tuple(labels), asked)
+        put = Put(task, question, asked)
         if mind is None:
             return await RecallDoctor(seed=self._seed).answer(put, NOTHING)
         return await mind.decide(put, seed=self._seed)

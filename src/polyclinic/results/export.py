@@ -1,4 +1,4 @@
-"""Tables as files for other tools: CSV, Markdown, LaTeX, Parquet, JSON."""
+"""Tables as files for other tools: CSV, Markdown, LaTeX."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.cells import cell_len
 
-from polyclinic.errors import MissingExtra, UserError
-from polyclinic.files import check_writable, whole, write_text
+from polyclinic.errors import UserError
+from polyclinic.files import check_writable, write_text
 from polyclinic.frames import csv_text
 from polyclinic.results.printed import PrintedTable
 from polyclinic.terminal.screen import console, plain
@@ -140,12 +139,9 @@ class TableLayout(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     LATEX = "latex"
-    PARQUET = "parquet"
-    JSON = "json"
 
 
-_ENDINGS = {".md": TableLayout.MARKDOWN, ".tex": TableLayout.LATEX}
-_ENDINGS |= {f".{one}": one for one in (TableLayout.CSV, TableLayout.JSON, TableLayout.PARQUET)}
+_ENDINGS = {".csv": TableLayout.CSV, ".md": TableLayout.MARKDOWN, ".tex": TableLayout.LATEX}
 
 
 def write_tables(
@@ -156,47 +152,25 @@ def write_tables(
     *,
     otherwise: TableLayout | None = None,
 ) -> None:
-    """Prints or writes tables in a layout for people if there are any, else plain rows.
+    """Prints or writes tables as Markdown or LaTeX, or plain rows as CSV.
 
     `otherwise` is the layout if neither `layout` nor the name of the file gives one.
     """
     layout = layout or _ENDINGS.get("" if out is None else out.suffix.lower(), otherwise)
     if layout is None:
         raise UserError(f"{out}: its ending says no layout; name one with --format, or end it in {', '.join(_ENDINGS)}")
-    typeset = {TableLayout.MARKDOWN: as_markdown, TableLayout.LATEX: as_latex}.get(layout)
-    if out is not None:
-        check_writable(out)
-    if out is not None and layout is TableLayout.PARQUET:
-        write_parquet(out, rows)
-    else:
-        text = typeset(tables) if typeset is not None and tables else as_text(rows, layout)
-        if out is None:
-            sys.stdout.write(text)
-            return
-        write_text(out, text)
-    console().print(plain(f"{counted(len(rows), 'row')}: {out}"))
+    if layout is not TableLayout.CSV and not tables:
+        raise UserError(f"{layout.value} is no layout to print plain rows in; use csv, or --json")
+    typeset = {TableLayout.MARKDOWN: as_markdown, TableLayout.LATEX: as_latex}
+    text = typeset[layout](tables) if layout in typeset else as_csv(rows)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    check_writable(out)
+    write_text(out, text)
+    console().print(f"{counted(len(rows), 'row')}: {out}")
 
 
-def as_text(rows: Rows, layout: TableLayout) -> str:
-    """Returns plain rows as CSV or JSON."""
-    if layout is TableLayout.JSON:
-        return msgspec.json.format(msgspec.json.encode(list(rows)), indent=2).decode() + "\n"
-    if layout is not TableLayout.CSV:
-        instead = "name a file for it: --out FILE.parquet" if layout is TableLayout.PARQUET else "use csv or json"
-        raise UserError(f"{layout.value} is no layout to print plain rows in; {instead}")
-    return csv_text(_names(rows), rows)
-
-
-def write_parquet(path: Path, rows: Rows) -> None:
-    """Writes plain rows as a file of Parquet."""
-    try:
-        import pyarrow as arrow  # noqa: PLC0415
-        from pyarrow import parquet  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra("Parquet needs pyarrow: pip install 'polyclinic[parquet]'") from None
-    with whole(path) as temporary:
-        parquet.write_table(arrow.table({name: [row.get(name) for row in rows] for name in _names(rows)}), temporary)
-
-
-def _names(rows: Rows) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row))
+def as_csv(rows: Rows) -> str:
+    """Returns plain rows as CSV."""
+    return csv_text(list(dict.fromkeys(name for row in rows for name in row)), rows)

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Self, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.language.language import language_of
 from polyclinic.retrieval.bm25 import Ranked, WordIndex
-from polyclinic.retrieval.dense import ExactVectors
+from polyclinic.retrieval.dense import nearest
 from polyclinic.retrieval.embedders import Embedder, built_in
 from polyclinic.retrieval.retriever import By, Passage
 from polyclinic.retrieval.store import Added, NewPassage, PassageFile, PassageStore, StoredPassage, Vectors
@@ -92,7 +93,7 @@ class Corpus:
             raise
         self._given, self._seen = embedder, self._store.change()
         self._embedder: Embedder | None = None  # opened, and known to be the one that made the vectors
-        self._vectors: ExactVectors | None = None
+        self._vectors: tuple[NDArray[np.int64], Vectors] | None = None
         self._is_embedded, self._dimensions = False, 0
         self._address: str | None = None
         self._lock = asyncio.Lock()
@@ -158,8 +159,8 @@ class Corpus:
 
         A file that was added before is replaced as a whole.
         """
-        added, changed = self._store.put(files)
-        self._take_in(changed)
+        added = self._store.put(files)
+        self._take_in()
         return added
 
     def files(self) -> dict[str, str]:
@@ -174,8 +175,8 @@ class Corpus:
             BadInput: as in `add`.
         """
         gone = self._store.remove(ids)
-        self._take_in(gone)
-        return len(gone)
+        self._take_in()
+        return gone
 
     def rebuild(self) -> None:
         """Makes the index of words anew and deletes the vectors; the passages stay, and the name of the embedder."""
@@ -213,8 +214,7 @@ class Corpus:
                     await make(passages)
                 else:
                     await run_all([partial(make, one) for one in some])
-                if self._vectors is not None:
-                    self._vectors.add(*self._store.vectors_of([p.n for p in passages]))
+                self._vectors = None
                 advance(len(passages))
             self._is_embedded = True
 
@@ -260,10 +260,8 @@ class Corpus:
         if not vector.any():
             return []
         if self._vectors is None:
-            self._vectors = ExactVectors(len(vector), room=self._store.embedded() + _TOGETHER)
-            for numbers, vectors in self._store.vectors():
-                self._vectors.add(numbers, vectors)
-        return self._vectors.search(vector, k)
+            self._vectors = self._store.vectors(len(vector))
+        return nearest(*self._vectors, vector, k)
 
     async def search(self, query: str, k: int = 5, *, by: By | None = None) -> tuple[Passage, ...]:
         """Returns the passages that fit a query best, at most `k`, the best first; see `Retriever.search`.
@@ -315,11 +313,9 @@ class Corpus:
                 self._store.unsettle()
         return words
 
-    def _take_in(self, changed: Sequence[int]) -> None:
+    def _take_in(self) -> None:
         """Brings the indexes to what was committed."""
-        self._is_embedded = False
-        if self._vectors is not None:
-            self._vectors.remove(changed)
+        self._vectors, self._is_embedded = None, False
         self._catch_up()
 
     def _catch_up(self, *, patience: float = _PATIENCE) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Model
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, Embedder, EndpointEmbedder, built_in, check_embedder
 from polyclinic.retrieval.retriever import PASSAGES, By, LibraryOptions, LookingUp

@@ -1,14 +1,12 @@
 """The passages of a corpus and their vectors, in a SQLite file that is the single source of truth.
 
 The index of words is made from it. A passage that the index lacks, or still has to drop, is listed in `pending` by the
-same transaction, so that the next process can finish what an interrupted one began. Passages and vectors carry
-checksums: a damaged one is an error, never an answer.
+same transaction, so that the next process can finish what an interrupted one began.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -32,26 +30,18 @@ _TABLES = (
     "CREATE TABLE vectors (n INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
     "CREATE TABLE pending (n INTEGER PRIMARY KEY)",
 )
-_LATER = {
-    # From which file a passage is; 0: from none.
-    "SELECT count(*) FROM sqlite_master WHERE name = 'files'": (
-        "CREATE TABLE files (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, key TEXT NOT NULL UNIQUE)",
-        "ALTER TABLE passages ADD COLUMN file INTEGER NOT NULL DEFAULT 0",
-        "CREATE INDEX passages_file ON passages (file)",
-    ),
-    "SELECT count(*) FROM pragma_table_info('passages') WHERE name = 'seal'": (
-        "ALTER TABLE passages ADD COLUMN seal INTEGER",
-        "ALTER TABLE vectors ADD COLUMN seal INTEGER",
-        "UPDATE passages SET seal = seal(id, title, text)",
-        "UPDATE vectors SET seal = seal(n, vector)",
-    ),
-}
-"""What files of earlier versions lack: a query that finds it, and the statements that add it."""
+_FILES = (
+    # From which file a passage is; 0: from none. Corpora of earlier versions have no files.
+    "CREATE TABLE files (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, key TEXT NOT NULL UNIQUE)",
+    "ALTER TABLE passages ADD COLUMN file INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX passages_file ON passages (file)",
+)
+_HAS_FILES = "SELECT count(*) FROM sqlite_master WHERE name = 'files'"
 
 _BEGIN = "SELECT coalesce(max(n), 0), 1 + coalesce(max(batch), 0) FROM passages"
 _PUT = """\
-INSERT INTO passages (id, title, text, batch, file, seal) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-SET title = excluded.title, text = excluded.text, batch = excluded.batch, file = excluded.file, seal = excluded.seal
+INSERT INTO passages (id, title, text, batch, file) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+SET title = excluded.title, text = excluded.text, batch = excluded.batch, file = excluded.file
 WHERE title != excluded.title OR text != excluded.text"""
 _COUNT = "SELECT count(*), coalesce(sum(n > ?), 0) FROM passages WHERE batch = ?"
 _FORGET_CHANGED = "DELETE FROM vectors WHERE n IN (SELECT n FROM passages WHERE batch = ?)"
@@ -61,13 +51,12 @@ _OF_FILES = """\
 SELECT files.name, passages.n FROM files JOIN passages ON passages.file = files.n
 WHERE files.name IN (SELECT value FROM json_each(?))"""
 _FORGET_FILES = "DELETE FROM files WHERE n NOT IN (SELECT file FROM passages)"
-_GET = "SELECT n, id, title, text, seal FROM passages WHERE n IN (SELECT value FROM json_each(?))"
-_GET_VECTORS = "SELECT n, vector, seal FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
+_GET = "SELECT n, id, title, text FROM passages WHERE n IN (SELECT value FROM json_each(?))"
 _WITHOUT_VECTOR = """\
-SELECT n, id, title, text, seal FROM passages WHERE n NOT IN (SELECT n FROM vectors) ORDER BY n LIMIT ?"""
+SELECT n, id, title, text FROM passages WHERE n NOT IN (SELECT n FROM vectors) ORDER BY n LIMIT ?"""
 _PUT_VECTOR = """\
-INSERT OR REPLACE INTO vectors (n, vector, seal)
-SELECT n, :vector, seal(n, :vector) FROM passages WHERE n = :n AND title = :title AND text = :text"""
+INSERT OR REPLACE INTO vectors (n, vector)
+SELECT n, :vector FROM passages WHERE n = :n AND title = :title AND text = :text"""
 _TOGETHER = 2_000  # rows written or read at a time
 _SHOWN = 5
 
@@ -108,36 +97,25 @@ class Added(NamedTuple):
     gone: int = 0
 
 
-def seal(*parts: object) -> int:
-    """Returns a checksum of texts, numbers and bytes in this order; it finds damage, not forgery."""
-    checksum = 0
-    for part in parts:
-        checksum = zlib.crc32(part if isinstance(part, bytes) else f"{part}\0".encode(), checksum)
-    return checksum
-
-
 class PassageStore:
     """The file of a corpus, made where there is none.
 
     Raises:
-        BadInput: it is something else, or cannot be written; later, that what is read is not what was stored.
+        BadInput: it is something else, or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             self._file = connect(path)
-            self._file.create_function("seal", -1, seal, deterministic=True)
             if not claim(self._file, APPLICATION, [(table,) for table in _TABLES]):
                 self._file.close()
                 raise BadInput("a SQLite file, but no corpus; name another", path=path)
-            for query, statements in _LATER.items():
-                if self._file.execute(query).fetchone()[0]:
-                    continue
+            if not self._file.execute(_HAS_FILES).fetchone()[0]:
                 with transaction(self._file):
-                    if not self._file.execute(query).fetchone()[0]:  # another process may have been quicker
-                        for statement in statements:
-                            self._file.execute(statement)
+                    # Another process may have been quicker.
+                    for statement in () if self._file.execute(_HAS_FILES).fetchone()[0] else _FILES:
+                        self._file.execute(statement)
         except sqlite3.Error as error:
             raise self._named(error) from None
 
@@ -160,12 +138,12 @@ class PassageStore:
                 self._file.execute("INSERT OR REPLACE INTO facts SELECT ?1, ?2 WHERE ?2 IS NOT NULL", fact)
                 self._file.execute("DELETE FROM facts WHERE name = ?1 AND ?2 IS NULL", fact)
 
-    def put(self, files: Iterable[PassageFile]) -> tuple[Added, list[int]]:
-        """Adds the passages of files, all or none, and returns the numbers of what changed as well.
+    def put(self, files: Iterable[PassageFile]) -> Added:
+        """Adds the passages of files, all or none.
 
         A passage whose id is there is replaced. What a file held before and no longer holds is taken out.
         """
-        given, gone = 0, list[int]()
+        given = gone = 0
         with self._writing():
             last, batch = self._file.execute(_BEGIN).fetchone()
             for file in files:
@@ -175,27 +153,26 @@ class PassageStore:
                 passages = iter(file.passages)
                 while some := list(islice(passages, _TOGETHER)):
                     given += len(some)
-                    self._file.executemany(_PUT, ((*passage, batch, number, seal(*passage)) for passage in some))
+                    self._file.executemany(_PUT, ((*passage, batch, number) for passage in some))
                     if number:
                         self._file.executemany(_OWN, ((number, passage.id, number) for passage in some))
                     for passage in some:
                         before.pop(passage.id, None)
                 # At once: the next file may hold what this one held.
                 self._delete(list(before.values()))
-                gone += before.values()
+                gone += len(before)
             self._file.execute(_FORGET_FILES)
             written, new = self._file.execute(_COUNT, (last, batch)).fetchone()
             self._file.execute(_FORGET_CHANGED, (batch,))
             self._file.execute("INSERT OR IGNORE INTO pending SELECT n FROM passages WHERE batch = ?", (batch,))
-            changed = [n for (n,) in self._file.execute("SELECT n FROM passages WHERE batch = ?", (batch,))]
-        return Added(new, written - new, given - written, len(gone)), changed + gone
+        return Added(new, written - new, given - written, gone)
 
     def files(self) -> dict[str, str]:
         """Returns the names of the files that have passages, by their keys."""
         return dict(self._read("SELECT key, name FROM files"))
 
-    def remove(self, ids: Sequence[str]) -> list[int]:
-        """Takes passages out, all of these ids or none, and returns their numbers; a file's name means all of it."""
+    def remove(self, ids: Sequence[str]) -> int:
+        """Takes passages out, all of these ids or none, and returns how many; a file's name means all of it."""
         with self._writing():
             named: dict[str, list[int]] = {}
             for query in (_NUMBERS, _OF_FILES):
@@ -208,7 +185,7 @@ class PassageStore:
             gone = sorted({n for numbers in named.values() for n in numbers})
             self._delete(gone)
             self._file.execute(_FORGET_FILES)
-        return gone
+        return len(gone)
 
     def _number(self, file: PassageFile) -> int:
         self._file.execute("INSERT OR IGNORE INTO files (name, key) VALUES (?, ?)", (file.name, file.key))
@@ -230,7 +207,7 @@ class PassageStore:
 
     def every(self) -> Iterator[StoredPassage]:
         """Yields all passages, in the order of their numbers."""
-        return self._passages("SELECT n, id, title, text, seal FROM passages ORDER BY n")
+        return self._passages("SELECT n, id, title, text FROM passages ORDER BY n")
 
     def without_vector(self, most: int) -> list[StoredPassage]:
         """Returns passages, at most so many, that have no vector yet."""
@@ -265,16 +242,15 @@ class PassageStore:
             self._file.execute("DELETE FROM vectors")
             self._file.execute("DELETE FROM facts WHERE name = 'probe'")
 
-    def vectors(self) -> Iterator[tuple[list[int], Vectors]]:
-        """Yields numbers and their vectors, in the order of the numbers, some thousands at a time."""
+    def vectors(self, dimensions: int) -> tuple[NDArray[np.int64], Vectors]:
+        """Returns the vectors, in the order of the numbers of their passages, after these numbers."""
+        count = self.embedded()
+        numbers, matrix, found = np.zeros(count, dtype=np.int64), np.zeros((count, dimensions), dtype=np.float32), 0
         with read_errors(self.path):
-            rows = self._file.execute("SELECT n, vector, seal FROM vectors ORDER BY n")
-            while some := rows.fetchmany(_TOGETHER):
-                yield self._matrix(some)
-
-    def vectors_of(self, numbers: Sequence[int]) -> tuple[list[int], Vectors]:
-        """Returns numbers and vectors, of those of the numbers that have one."""
-        return self._matrix(self._read(_GET_VECTORS, (_encode(numbers),)))
+            rows = self._file.execute("SELECT n, vector FROM vectors ORDER BY n LIMIT ?", (count,))
+            for found, (number, vector) in enumerate(rows, start=1):
+                numbers[found - 1], matrix[found - 1] = number, np.frombuffer(vector, dtype="<f4")
+        return numbers[:found], matrix[:found]
 
     def embedded(self) -> int:
         """Returns how many passages have a vector."""
@@ -298,20 +274,7 @@ class PassageStore:
 
     def _passages(self, query: str, *values: object) -> Iterator[StoredPassage]:
         with read_errors(self.path):
-            for n, id, title, text, sealed in self._file.execute(query, values):
-                if seal(id, title, text) != sealed:
-                    raise self._damaged(f"passage {id!r}")
-                yield StoredPassage(n, id, title, text)
-
-    def _matrix(self, rows: Sequence[tuple[int, bytes, int]]) -> tuple[list[int], Vectors]:
-        if any(seal(n, vector) != sealed for n, vector, sealed in rows):
-            raise self._damaged("a vector")
-        together = np.frombuffer(b"".join(vector for _, vector, _ in rows), dtype="<f4")
-        return [n for n, _, _ in rows], together.reshape(len(rows), -1).astype(np.float32, copy=False)
-
-    def _damaged(self, what: str) -> BadInput:
-        problem = f"the corpus is damaged: {what} is not what was stored; add its files to a new one"
-        return BadInput(problem, path=self.path)
+            yield from map(StoredPassage._make, self._file.execute(query, values))
 
     def _named(self, error: sqlite3.Error) -> BadInput:
         return BadInput(f"cannot be used as a corpus ({error})", path=self.path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
-from polyclinic.cases.loaders import UsableCases, find_case, left_out_lines, some_of
+from polyclinic.cases.loaders import UsableCases, find_case, some_of
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.terminal.screen import note
@@ -22,10 +22,7 @@ def read_case_file(
     needs: Callable[[Case], str] | None = None,
     shares: list[CaseShare] | None = None,
 ) -> list[Case]:
-    """Returns the cases that can be used, and names the others on stderr; see `UsableCases`.
-
-    How many are used is appended to `shares`.
-    """
+    """Returns the usable cases and names the others on stderr; appends their number to `shares`."""
     return list(each_case(path, layout=layout, strict=strict, needs=needs, shares=shares))
 
 
@@ -52,7 +49,7 @@ def note_share(share: CaseShare) -> None:
     """Names what was left out of a case file on stderr."""
     if not share.left_out:
         return
-    for line in left_out_lines(share.left_out):
+    for line in some_of(list(map(str, share.left_out))):
         note(f"left out: {line}")
     left = f"{counted(len(share.left_out), 'case')} of {share.records} left out of {share.file}"
     note(f"{left}; cases.strict stops instead")

@@ -26,6 +26,17 @@ ASIDE = frozenset(
 """Options that alter no answer: where and how fast models are asked, what it may cost, and what is printed."""
 
 
+def alters_answers(name: str, before: Any, now: Any) -> bool:
+    """Whether a run that was begun with one value of an option cannot be resumed with another.
+
+    Servers stand in for one another: one of the first has to be among those of now.
+    """
+    if name == "base_url":
+        first, others = (set([one] if isinstance(one, str) else one or ()) for one in (before, now))
+        return bool(first and others) and first.isdisjoint(others)
+    return name not in ASIDE and before != now
+
+
 class Invocation(NamedTuple):
     """A command: its name, its words, its options, and the files that it reads; an empty one if Python calls it."""
 

@@ -20,7 +20,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.journal import KeptAnswers
-from polyclinic.models.session import Address, ModelSettings
+from polyclinic.models.settings import Address, ModelSettings
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.retrieval.retriever import LibraryOptions
@@ -131,6 +131,9 @@ BatchApi = Annotated[
     ),
     setting("models"),
 ]
+
+Invoked = Annotated[Invocation, Parameter(parse=False)]
+"""The command itself, with the values of its options."""
 
 On = Annotated[
     str | None,
@@ -323,7 +326,7 @@ class KeptOptions:
         ),
     ] = None
     reuse: Reuse = None
-    invocation: Annotated[Invocation, Parameter(parse=False)] = NOT_INVOKED
+    invocation: Invoked = NOT_INVOKED
     shared_answers: Annotated[KeptAnswers | None, Parameter(parse=False)] = None
 
     def __post_init__(self) -> None:

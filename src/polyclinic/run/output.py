@@ -18,7 +18,7 @@ from polyclinic.cases.shipped import SHIPPED
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.files import whole
 from polyclinic.models.ledger import AskedFor, KeptCall, Ledger, asked_by_player
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.plugins import code_of
 from polyclinic.protocols.following import changes_in
@@ -120,10 +120,9 @@ def output_of_visits(
     names: Mapping[str, str] | None = None,
     **output: Any,
 ) -> Output:
-    """Returns the output of each entrant's visits: a file of traces, and for each visit a `row` with its place there.
+    """Returns the output of each entrant's visits: a file of traces, and a `row` for each visit with its place."""
+    from polyclinic.events import End, Failed  # noqa: PLC0415 - few commands have visits
 
-    The files have the entrants' names unless `names` gives others; all else of the `output` is as in `Output`.
-    """
     names, rows, files = file_names(visits) if names is None else names, [], dict[str, Iterable[object]]()
     for name, theirs in visits.items():
         file, line = f"{names[name]}.jsonl", 1
@@ -131,18 +130,17 @@ def output_of_visits(
         for visit in theirs:
             rows.append(msgspec.structs.replace(row(name, visit), at=f"{file}:{line}"))
             line += sum(map(len, visit.traces))
-    return Output(n=len(rows), rows=rows, files=files | output.pop("files", {}), **output)
-
-
-def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
-    """Returns why the first failed visit failed, "" if none did."""
-    from polyclinic.events import Failed  # noqa: PLC0415 - for those that failed alone
-
-    for visit in visits:
-        failed = visit.trace.last(Failed)
-        if visit.report is None and failed is not None:
-            return f"the first, {visit.case}: {failed.problem}"
-    return ""
+    every = [visit for theirs in visits.values() for visit in theirs]
+    problems = (
+        f"the first, {visit.case}: {failed.problem}"
+        for visit in every
+        if visit.report is None and (failed := visit.trace.last(Failed)) is not None
+    )
+    defaults: dict[str, Any] = {
+        "failed": sum(visit.end is End.FAILED for visit in every),
+        "failures": next(problems, ""),
+    }
+    return Output(n=len(rows), rows=rows, files=files | output.pop("files", {}), **defaults | output)
 
 
 def short_names(files: Sequence[str | Path]) -> list[str]:
@@ -299,11 +297,7 @@ def record_of(this: Invocation, configuration: Mapping[str, Any], **rest: Any) -
 
 
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
-    """Writes the record of a run and its items into a folder.
-
-    Raises:
-        BadInput: a value or a weight is not a finite number, or a file cannot be written.
-    """
+    """Writes the record of a run and its items into a folder; a number that is not finite is `BadInput`."""
     lines = []
     for number, row in enumerate(rows, 1):
         for kind, values in (("values", row.values), ("weights", row.weights)):

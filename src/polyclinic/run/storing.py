@@ -16,9 +16,8 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_new_folder, make_folder, write_json
 from polyclinic.fingerprints import others
 from polyclinic.models.journal import KeptAnswers
-from polyclinic.results.provenance import data_files, made_of, own_code, without_secrets
-from polyclinic.run.invocation import ASIDE, Invocation
-from polyclinic.run.options import ANSWERS, PRIVATE, KeptOptions
+from polyclinic.run.invocation import ASIDE, Invocation, alters_answers
+from polyclinic.run.options import ANSWERS, PRIVATE, BesideFile, KeptOptions
 from polyclinic.storage.server import is_store, read_address
 from polyclinic.terminal.screen import note
 
@@ -38,19 +37,26 @@ def check_place(kept: KeptOptions) -> None:
 
     Results of the same command may be there: they are replaced when this run has written its own.
     """
-    folder, private = kept.folder, kept.private
+    folder = kept.folder
     check_database(kept)
     if folder is None:
         return
-    from polyclinic.results.folder import decoded, part_in, read_record  # noqa: PLC0415 - not needed for --help
+    from polyclinic.results.folder import part_in, read_record  # noqa: PLC0415 - not needed for --help
 
-    this = kept.invocation
-    part = part_in(folder, this.kind) if folder.is_dir() else frozenset()
+    part = part_in(folder, kept.invocation.kind) if folder.is_dir() else frozenset()
     check_new_folder(folder, besides={PRIVATE, *part, _PAGE} if part else {PRIVATE})
     if part:
-        check_same(read_record(folder), this, folder)
-    elif private is not None and (begun := private / _BEGUN).is_file():
-        _check_options(decoded(begun, dict[str, Any], "the configuration of a run"), this, folder)
+        check_same(read_record(folder), kept.invocation, folder)
+    else:
+        _check_begun(kept, folder)
+
+
+def _check_begun(kept: KeptOptions, place: Path) -> None:
+    """Checks that the answers beside an output are of the same options."""
+    if kept.private is not None and (begun := kept.private / _BEGUN).is_file():
+        from polyclinic.results.folder import decoded  # noqa: PLC0415 - only for a run that was begun
+
+        _check_options(decoded(begun, dict[str, Any], "the configuration of a run"), kept.invocation, place)
 
 
 def check_database(kept: KeptOptions) -> None:
@@ -63,6 +69,8 @@ def check_database(kept: KeptOptions) -> None:
 
 def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
     """Checks that the results in a folder are those of a command, and of what it reads."""
+    from polyclinic.results.provenance import data_files, made_of, own_code  # noqa: PLC0415 - only of earlier results
+
     _check_options(record.configuration, this, folder, {one.option for one in record.data})
     for one in record.data:
         path = this.files.get(one.option)
@@ -76,8 +84,10 @@ def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
 
 
 def _check_options(before: Mapping[str, Any], this: Invocation, folder: Path, files: Collection[str] = ()) -> None:
+    from polyclinic.results.provenance import without_secrets  # noqa: PLC0415 - only of earlier results
+
     for name, value in without_secrets(this.options).items():
-        if name not in ASIDE and name not in files and before.get(name, value) != value:
+        if name not in files and alters_answers(name, before.get(name, value), value):
             option = f"--{name.replace('_', '-')}"
             was, now = (_shown(option, one) for one in (before[name], value))
             raise BadInput(f"was run {was}, and is now {now}; {_ANEW}", path=folder)
@@ -106,10 +116,16 @@ def answers_of(kept: KeptOptions) -> KeptAnswers | None:
             raise BadInput("holds no answers of another run", path=Path(str(kept.reuse)))
     if (private := kept.private) is None:
         return KeptAnswers(kept.database, reuse)
+    # A file that is written again may be of other options.
+    is_new = isinstance(kept, BesideFile) and kept.folder is not None and kept.folder.is_file()
+    if isinstance(kept, BesideFile) and not is_new:
+        _check_begun(kept, Path(str(kept.out)))
 
     def begin() -> None:
+        from polyclinic.results.provenance import without_secrets  # noqa: PLC0415 - only with a first answer
+
         make_folder(private, parents=True)
-        if kept.invocation.kind and not (private / _BEGUN).is_file():
+        if kept.invocation.kind and (is_new or not (private / _BEGUN).is_file()):
             write_json(private / _BEGUN, without_secrets(kept.invocation.options))
 
     return KeptAnswers(private / ANSWERS, reuse, begin)
@@ -134,13 +150,7 @@ def results_folder(kept: KeptOptions) -> Iterator[Path | None]:
 
 
 def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] = ()) -> None:
-    """Keeps a folder of results in a database, and says under which number; nothing where none is named.
-
-    Args:
-        database: its address.
-        folder: the results.
-        may_lack: files that are left out if they are too large for a database.
-    """
+    """Keeps a folder of results in a database, if one is named; files that `may_lack` may be too large."""
     if database is None:
         return
     from polyclinic.results.folder import read_record  # noqa: PLC0415 - only for a database
@@ -163,12 +173,7 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
 
 @contextmanager
 def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
-    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one that points to it.
-
-    Args:
-        place: where the memory is.
-        pointers: the files that point to it; see `polyclinic.storage.memory`.
-    """
+    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one with pointers to it."""
     if not is_store(str(place)):
         yield Path(place)
         return

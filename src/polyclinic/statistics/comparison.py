@@ -49,7 +49,8 @@ def of_shares(seed: int) -> Test:
 
 def compare_values(
     kind: type[C],
-    values: Mapping[str, Mapping[str, Mapping[Item, float]]],
+    values: Mapping[str, Mapping[Item, Mapping[str, float]]],
+    measures: Sequence[str],
     pairs: Iterable[tuple[str, str]],
     test: Callable[[str], Test],
 ) -> tuple[C, ...]:
@@ -57,15 +58,18 @@ def compare_values(
 
     Args:
         kind: the type of the comparisons.
-        values: by measure, entrant and item.
+        values: by entrant, item and measure.
+        measures: in which they are compared.
         pairs: the entrants that are compared, each less the other.
         test: returns how a measure is compared.
     """
     found = []
     for first, second in pairs:
-        for measure, of in values.items():
-            both = [item for item in of[first] if item in of[second]]
-            found.append((first, second, measure, test(measure)(*([of[n][i] for i in both] for n in (first, second)))))
+        ours, theirs = values[first], values[second]
+        for one in measures:
+            both = [item for item in ours if one in ours[item] and one in theirs.get(item, ())]
+            difference = test(one)([ours[item][one] for item in both], [theirs[item][one] for item in both])
+            found.append((first, second, one, difference))
     corrected = holm([difference.p for *_, difference in found])
     return tuple(
         kind(first=first, second=second, measure=measure, difference=difference, p_holm=p)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 from polyclinic.grouping import GroupThread
-from polyclinic.storage.server import Connection, StoreAddress, StoreServer, opened_store, plain
+from polyclinic.storage.server import Connection, StoreAddress, StoreServer, insert_rows, opened_store, plain
 
 Row = tuple[str, tuple[Any, ...]]  # a table and the values of a row, as a journal's file has them
 K = TypeVar("K", bound=tuple[str, bytes, int])  # episode, request, and which of the equal requests it is
@@ -45,38 +44,34 @@ _KEPT_BATCHES = "SELECT line FROM {s}.batches WHERE run = %s ORDER BY n"
 _AT_ONCE = 1 << 23  # bytes in one statement, about; PostgreSQL takes no more than 1 GiB
 
 
-class StoreJournal:
-    """See `polyclinic.models.journal.Keeper`; made by `open_store_journal`."""
+class _StoreJournal:
+    """See `polyclinic.models.journal.Keeper`."""
 
     goes_on = True
 
     def __init__(self, reading: StoreServer, writing: StoreServer, run: str) -> None:
-        self._run, self._servers = run, (reading, writing)
+        self._run, self._reading, self._writing = run, reading, writing
         self._lookups = GroupThread[Sequence[bytes], dict[bytes, bytes]](
-            partial(_find, reading), name="polyclinic-store-reader", end=reading.close
+            self._look_up, name="polyclinic-store-reader", end=reading.close
         )
         self._writes = GroupThread[Sequence[Row], bytes | None](
-            partial(_write, writing), name="polyclinic-store-writer", end=writing.close
+            self._write, name="polyclinic-store-writer", end=writing.close
         )
 
     def reread(self) -> None:
-        """Does nothing: what anybody stored is found."""
+        pass  # what anybody stored is found
 
     async def find(self, keys: Sequence[K]) -> tuple[K, bytes] | None:
-        """Returns the first of the keys that was answered, with the answer."""
         ids = [call_id(self._run, *key) for key in keys]
         found = await self._lookups.ask(ids)
         return next(((key, found[id]) for key, id in zip(keys, ids, strict=True) if id in found), None)
 
     async def put(self, rows: Sequence[Row]) -> bytes | None:
-        """Stores an answer, the last of the rows; returns the one that stood there before, None where none did."""
         return await self._writes.ask([*map(_as_stored, rows)])
 
     async def batches(self) -> list[bytes]:
-        """Returns what is kept of the batches of the run."""
-
         def read() -> list[bytes]:
-            with opened_store(self._servers[0].address, make=True) as server:
+            with opened_store(self._reading.address, make=True) as server:
 
                 def rows(connection: Connection) -> list[bytes]:
                     for statement in _BATCHES:
@@ -89,18 +84,42 @@ class StoreJournal:
         return await asyncio.to_thread(read)
 
     async def close(self) -> None:
-        """Writes what is left, and ends the connections."""
-        for server in self._servers:
+        for server in (self._reading, self._writing):
             server.leave()
         await self._lookups.aclose()
         await self._writes.aclose()
 
+    def _look_up(self, wanted: Sequence[Sequence[bytes]]) -> list[dict[bytes, bytes]]:
+        found = dict(self._reading.rows(_FIND, list({id for some in wanted for id in some})))
+        return [{id: found[id] for id in some if id in found} for some in wanted]
 
-async def open_store_journal(address: StoreAddress, run: str) -> StoreJournal:
+    def _write(self, batch: Sequence[Sequence[Row]]) -> list[bytes | None]:
+        by_table: dict[str, dict[bytes, tuple[Any, ...]]] = {table: {} for table in _INSERTS}
+        for rows in batch:
+            for table, values in rows:
+                by_table[table].setdefault(values[0], values)
+
+        def insert(connection: Connection) -> dict[bytes, bytes]:
+            """Inserts rows; returns the answers that stood where one was to be put, and are other ones."""
+            stood: dict[bytes, bytes] = {}
+            for table, rows in by_table.items():
+                for some in _portions(sorted(rows.values(), key=lambda values: values[0])):
+                    inserted = insert_rows(connection, self._writing.statement(_INSERTS[table]), some)
+                    if table == "calls" and inserted < len(some):
+                        ids = [values[0] for values in some]
+                        there = connection.execute(self._writing.statement(_FIND), (ids,), binary=True)
+                        stood |= {id: reply for id, reply in there if reply != rows[id][-1]}
+            return stood
+
+        stood = self._writing.together(insert)
+        return [stood.get(rows[-1][1][0]) for rows in batch]
+
+
+async def open_store_journal(address: StoreAddress, run: str) -> _StoreJournal:
     """Opens a store for the answers of a run, and makes it where there is none."""
     reading, writing = StoreServer(address), StoreServer(address)
     await asyncio.to_thread(writing.open, make=True)
-    return StoreJournal(reading, writing, run)
+    return _StoreJournal(reading, writing, run)
 
 
 def call_id(run: str, episode: str, request: bytes, k: int) -> bytes:
@@ -116,13 +135,8 @@ _CALLS = (
 
 def stored_calls(address: StoreAddress, run: str) -> list[tuple[Any, ...]]:
     """Returns the calls of a run: episode, request, number, purpose, reply, model and role."""
-    server = StoreServer(address)
-    server.open(make=True)
-    try:
-        sql = server.statement(_CALLS)
-        return server.alone(lambda connection: connection.execute(sql, (plain(run),), binary=True).fetchall())
-    finally:
-        server.close()
+    with opened_store(address, make=True) as server:
+        return server.rows(_CALLS, plain(run))
 
 
 def _as_stored(row: Row) -> Row:
@@ -132,37 +146,6 @@ def _as_stored(row: Row) -> Row:
         run, episode, request, k, purpose, reply = values
         return table, (call_id(*values[:4]), plain(run), plain(episode), request, k, plain(purpose), reply)
     return table, tuple(plain(value) if isinstance(value, str) else value for value in values)
-
-
-def _find(server: StoreServer, wanted: Sequence[Sequence[bytes]]) -> list[dict[bytes, bytes]]:
-    every = list({id for some in wanted for id in some})
-    sql = server.statement(_FIND)
-    found = dict(server.alone(lambda connection: connection.execute(sql, (every,), binary=True).fetchall()))
-    return [{id: found[id] for id in some if id in found} for some in wanted]
-
-
-def _write(server: StoreServer, batch: Sequence[Sequence[Row]]) -> list[bytes | None]:
-    by_table: dict[str, dict[bytes, tuple[Any, ...]]] = {table: {} for table in _INSERTS}
-    for rows in batch:
-        for table, values in rows:
-            by_table[table].setdefault(values[0], values)
-    stood = server.together(lambda connection: _insert(server, connection, by_table))
-    return [stood.get(rows[-1][1][0]) for rows in batch]
-
-
-def _insert(
-    server: StoreServer, connection: Connection, by_table: dict[str, dict[bytes, tuple[Any, ...]]]
-) -> dict[bytes, bytes]:
-    """Inserts rows; returns the answers that stood where one was to be put, and are other ones."""
-    stood: dict[bytes, bytes] = {}
-    for table, rows in by_table.items():
-        for some in _portions(sorted(rows.values(), key=lambda values: values[0])):
-            columns = [list(column) for column in zip(*some, strict=True)]
-            inserted = connection.execute(server.statement(_INSERTS[table]), columns).rowcount
-            if table == "calls" and inserted < len(some):
-                there = connection.execute(server.statement(_FIND), (columns[0],), binary=True)
-                stood |= {id: reply for id, reply in there if reply != rows[id][-1]}
-    return stood
 
 
 def _portions(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput
 from polyclinic.files import write_text
 from polyclinic.opened_files import read_at_once
 from polyclinic.seals import seal
-from polyclinic.storage.server import Connection, StoreServer, opened_store, plain, read_address
+from polyclinic.storage.server import Connection, StoreServer, insert_rows, opened_store, plain, read_address
 
 POINTER = "memory.store"
 READING = "reading.store"  # the same of what a doctor has read, which is a memory of its own, `NAME/read`
@@ -73,14 +73,14 @@ class StoreMemory:
         known = [tuple(note) for note in notes]
 
         def write(connection: Connection) -> None:
-            new = _insert(connection, self.server.statement(_ADD), self.name, sealed)
+            new = insert_rows(connection, self.server.statement(_ADD), sealed, self.name)
             if new < len(sealed):
                 # That is what a commit left behind whose end was not heard of; or somebody else's.
                 args = (self.name, self._n, self._n + len(sealed))
                 there = [one for (one,) in connection.execute(self.server.statement(_SEALS), args, binary=True)]
                 if new or there != [row[-1] for row in sealed]:
                     raise BadInput(_OTHER, path=self.path)
-            _insert(connection, self.server.statement(_NOTE), self.name, known)
+            insert_rows(connection, self.server.statement(_NOTE), known, self.name)
             if known:
                 there = connection.execute(self.server.statement(_NOTES), (self.name,), binary=True).fetchall()
                 if not set(known) <= set(there):
@@ -90,34 +90,17 @@ class StoreMemory:
         self._n += len(sealed)
 
 
-def _insert(connection: Connection, sql: str, name: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    if not rows:
-        return 0
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    return int(connection.execute(sql, (name, *columns)).rowcount)
-
-
 def sealed_row(row: Sequence[Any]) -> bytes:
     """Returns what tells that a row is what was stored."""
     kind, task, entry, vector = row
     return seal(b"%s %s %d " % (kind.encode(), task.encode(), len(entry)) + entry + vector)
 
 
-def name_in_store(folder: Path, pointer: str = POINTER) -> str:
-    """Returns under which name the memory of a folder is kept in a store."""
-    name = folder.resolve().name
-    return f"{name}/read" if pointer == READING else name
-
-
-def pointers_to(*, patients: bool, read: bool) -> list[str]:
-    """Returns the files that point to a memory of patients, of what was read, or both."""
-    return [pointer for pointer, wanted in ((POINTER, patients), (READING, read)) if wanted]
-
-
 def point(folder: Path, store: str, memory: str, pointer: str = POINTER) -> None:
     """Says in a folder that its memory is in a store, under a name."""
     place = MemoryPlace(read_address(store).kept, plain(memory))
-    _take_password(store)
+    # What is kept of an address has no password: libpq looks for it there.
+    os.environ.update(read_address(store).secrets)
     write_text(folder / pointer, msgspec.json.encode(place).decode() + "\n")
 
 
@@ -133,8 +116,8 @@ def pointers_there(store: str, memory: str) -> list[str]:
 
 def is_begun(folder: Path, pointer: str = POINTER) -> bool:
     """Whether the store to which a folder points has a memory already; it has none before the first entry."""
-    name = place_of(folder, pointer).memory
-    return name in _names(address_of(folder, pointer), make=True)
+    place = place_of(folder, pointer)
+    return place.memory in _names(place.store, make=True)
 
 
 def check_not_there(store: str, memory: str) -> None:
@@ -146,25 +129,6 @@ def check_not_there(store: str, memory: str) -> None:
 def _names(store: str, *, make: bool) -> list[str]:
     with opened_store(read_address(store), make=make) as server:
         return [name for (name,) in server.rows(_NAMES)]
-
-
-def password_of(folder: Path, store: str, pointer: str = POINTER) -> None:
-    """Takes an address that may hold a password for the memory to which a folder points."""
-    place, known = place_of(folder, pointer), read_address(store)
-    if known.kept != place.store:
-        was = read_address(place.store).shown
-        raise UserError(f"{folder}: its memory is in {was}, and --store says {known.shown}; leave --store out")
-    _take_password(store)
-
-
-def _take_password(store: str) -> None:
-    # What is kept of an address has no password: libpq looks for it there.
-    os.environ.update(read_address(store).secrets)
-
-
-def address_of(folder: Path, pointer: str = POINTER) -> str:
-    """Returns the address of the store to which a folder points."""
-    return place_of(folder, pointer).store
 
 
 def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:
@@ -180,7 +144,8 @@ def open_store_memory(
     folder: Path, made_with: bytes | None, pointer: str = POINTER
 ) -> Iterator[tuple[StoreMemory, bytes]]:
     """Opens the memory that a folder points to."""
-    name, address = place_of(folder, pointer).memory, read_address(address_of(folder, pointer))
+    place = place_of(folder, pointer)
+    name, address = place.memory, read_address(place.store)
     with opened_store(address, make=made_with is not None) as server:
         if made_with is not None:
             sql = server.statement(_NEW)

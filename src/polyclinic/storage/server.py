@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -170,15 +170,7 @@ class StoreServer:
         self._leaving = threading.Event()
 
     def open(self, *, make: bool, was_there: bool = False) -> None:
-        """Connects and looks whether the store is one that we know.
-
-        Args:
-            make: makes the schema and its tables where there are none.
-            was_there: the server was found before, and may come back; else this is tried once.
-
-        Raises:
-            BadInput: nobody is there, we are not let in, the store is in another format, or it is not there.
-        """
+        """Connects and checks the store, and makes it if there is none; once, unless the server was there before."""
 
         def prepare(connection: Connection) -> None:
             _prepare(connection, self.address, self._psycopg.errors, make=make)
@@ -272,6 +264,12 @@ class StoreServer:
         """Returns what the server or the library says, in one line and without a password."""
         said = " ".join(self.address.without_secrets(str(error)).split())
         return BadInput(f"{self.address.shown}: {said}")
+
+
+def insert_rows(connection: Connection, sql: str, rows: Sequence[Sequence[object]], *values: object) -> int:
+    """Inserts rows by a statement that takes some values and then each column as an array; returns how many."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return int(connection.execute(sql, (*values, *columns)).rowcount) if rows else 0
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from contextlib import contextmanager, redirect_stdout
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
 from polyclinic.frames import csv_text
@@ -70,6 +71,11 @@ class Screen(Console):
         if soft_wrap is None and not self.is_terminal and all(isinstance(one, str) for one in objects):
             soft_wrap = True
         super().print(*objects, soft_wrap=soft_wrap, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Renders as rich does, without the control characters of texts, whoever wrote them."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
 
     def on_broken_pipe(self) -> None:
         """Says so to whoever runs the program, which then ends in peace."""

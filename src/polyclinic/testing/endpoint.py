@@ -10,7 +10,6 @@ In a shell: `python -m polyclinic.testing.endpoint --port 8000 --latency 0.05 --
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import email.utils
@@ -24,11 +23,13 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
 from aiohttp import web
+from cyclopts import App, Parameter
 
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import damage, instance
@@ -98,10 +99,7 @@ async def misbehave(kind: str, request: web.Request, body: dict[str, Any], value
 def completion(
     body: dict[str, Any], value: Any, *, finish: str = "stop", refusal: str | None = None, cached: float = 0.5
 ) -> bytes:
-    """Returns the body of a chat completion that says the value (text as it is, anything else as JSON).
-
-    The share of the prompt that is `cached` is said as tokens.
-    """
+    """Returns the body of a chat completion that says the value, as JSON unless it is text."""
     text = None if value is None else plain(value)
     words_in = sum(len(str(message.get("content", "")).split()) for message in body.get("messages", []))
     words_out = len(text.split()) if text else 0
@@ -143,41 +141,6 @@ def failure(
     return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
-BLOCK = 4  # characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens
-
-
-class PromptPrefixes:
-    """Prompts that were sent so far, by their beginnings.
-
-    Attributes:
-        characters: of all prompts.
-        repeated: those of them in a prefix that an earlier prompt had too.
-    """
-
-    def __init__(self) -> None:
-        self.characters = self.repeated = 0
-        self._seen: set[int] = set()
-
-    def add(self, messages: Iterable[Mapping[str, Any]]) -> float:
-        """Takes note of a prompt, as the wire has it; returns which share of it repeats a prefix."""
-        text = "\n".join(f"{message['role']}\n{message.get('content')}" for message in messages)
-        before, repeated, place = len(self._seen), 0, 0
-        for start in range(0, len(text), BLOCK):
-            # A block counts with all that stands before it.
-            place = hash((place, text[start : start + BLOCK]))
-            if place in self._seen and len(self._seen) == before:
-                repeated = min(start + BLOCK, len(text))
-            self._seen.add(place)
-        self.characters += len(text)
-        self.repeated += repeated
-        return repeated / len(text) if text else 0.0
-
-    @property
-    def share(self) -> float:
-        """The share of all characters that repeat a prefix; 0 before there are any."""
-        return self.repeated / self.characters if self.characters else 0.0
-
-
 DIMENSIONS = 64
 
 
@@ -202,10 +165,11 @@ def _vector(text: str, seed: int) -> Sequence[float]:
 Answers = Sequence[Any] | Mapping[str, Any] | Callable[[dict[str, Any]], Any] | None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Endpoint:
     """An OpenAI-compatible server: `POST /v1/chat/completions` and `/v1/embeddings`, `GET /v1/models`, `GET /counters`.
 
-    Args:
+    Attributes:
         answers: a list (in order of arrival), a mapping from the last message's text, or a function of the request's
             body; text is said as it is, anything else as JSON. Without it, a request with a schema gets a value that
             the schema allows, always the same for the same request, and any other "You said: …".
@@ -220,34 +184,27 @@ class Endpoint:
         lacks: parameters that are refused with 400.
         capacity: requests at once; 429 for those beyond. None for any number.
         slots: requests that it works at at once; those beyond wait for one. None for any number.
-        prefixes: say of each prompt how much of it has been sent before (`cached_tokens`); half of it else.
         port: 0 for a free one.
     """
 
-    def __init__(
-        self,
-        *,
-        answers: Answers = None,
-        latency: float = 0.0,
-        spread: float = 0.0,
-        faults: float = 0.0,
-        kinds: Sequence[str] = MIXED,
-        plan: Sequence[str | None] = (),
-        seed: int = 0,
-        key: str | None = None,
-        models: Sequence[str] = (),
-        lacks: Sequence[str] = (),
-        capacity: int | None = None,
-        slots: int | None = None,
-        prefixes: bool = False,
-        port: int = 0,
-    ) -> None:
-        self._answers, self._latency, self._spread = answers, latency, spread
-        self._faults, self._kinds, self._plan, self._seed = faults, tuple(kinds), list(plan), seed
-        self._key, self._models, self._lacks, self._capacity, self._port = key, models, lacks, capacity, port
-        self._slots = contextlib.nullcontext() if slots is None else asyncio.Semaphore(slots)
-        self._prefixes = PromptPrefixes() if prefixes else None
-        self._rng = random.Random(seed)
+    answers: Annotated[Answers, Parameter(parse=False)] = None
+    latency: float = 0.0
+    spread: float = 0.0
+    faults: float = 0.0
+    kinds: Sequence[str] = MIXED
+    plan: Annotated[Sequence[str | None], Parameter(parse=False)] = ()
+    seed: int = 0
+    key: str | None = None
+    models: Sequence[str] = ()
+    lacks: Sequence[str] = ()
+    capacity: int | None = None
+    slots: int | None = None
+    port: int = 0
+
+    def __post_init__(self) -> None:
+        self._plan = list(self.plan)
+        self._working = contextlib.nullcontext() if self.slots is None else asyncio.Semaphore(self.slots)
+        self._rng = random.Random(self.seed)
         self._seen: Counter[bytes] = Counter()
         self._change = asyncio.Event()
         self._runner: web.AppRunner | None = None
@@ -264,7 +221,7 @@ class Endpoint:
         # A hung request must not hold up the end of a test.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0, handler_cancellation=True)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port, backlog=2048)
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=2048)
         await site.start()
         self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
         return self
@@ -288,7 +245,6 @@ class Endpoint:
             "faults": dict(self.met),
             "in_flight": self.in_flight,
             "most_in_flight": self.most_in_flight,
-            **({} if self._prefixes is None else {"prefix_share": self._prefixes.share}),
         }
 
     async def until(self, *, requests: int = 0, answered: int = 0) -> None:
@@ -303,11 +259,11 @@ class Endpoint:
     async def _list(self, request: web.Request) -> web.Response:
         if self._locked(request):
             return failure(401, "Incorrect API key provided.")
-        data = [{"id": name} for name in self._models or ["test"]]
+        data = [{"id": name} for name in self.models or ["test"]]
         return reply(msgspec.json.encode({"object": "list", "data": data}))
 
     def _locked(self, request: web.Request) -> bool:
-        return self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}"
+        return self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}"
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
@@ -327,11 +283,11 @@ class Endpoint:
         body = msgspec.json.decode(raw)
         if len(self.bodies) < self.keep:
             self.bodies.append(body)
-        if self._models and body["model"] not in self._models:
+        if self.models and body["model"] not in self.models:
             return failure(404, f"The model `{body['model']}` does not exist.", code="model_not_found")
         if (lacking := self._lacking(body)) is not None:
             return failure(400, lacking[0], param=lacking[1])
-        if self._capacity is not None and self.in_flight > self._capacity:
+        if self.capacity is not None and self.in_flight > self.capacity:
             self.met["capacity"] += 1
             return failure(429, "too many requests at once")
         fault = self._fault(raw)
@@ -340,19 +296,23 @@ class Endpoint:
         if fault is not None:
             self.met[fault] += 1
             return await misbehave(fault, request, body, value)
-        if self._latency:
-            spread = self._rng.lognormvariate(0, self._spread) if self._spread else 1.0
-            async with self._slots:
-                await asyncio.sleep(self._latency * spread)
+        if self.latency:
+            spread = self._rng.lognormvariate(0, self.spread) if self.spread else 1.0
+            async with self._working:
+                await asyncio.sleep(self.latency * spread)
         self.answered += 1
         self._change.set()
         if vectors:
-            return reply(embedded(body, self._seed))
-        share = 0.5 if self._prefixes is None else self._prefixes.add(body["messages"])
-        return reply(completion(body, value, cached=share))
+            return reply(embedded(body, self.seed))
+        return reply(completion(body, value, cached=self.cached(body)))
+
+    def cached(self, body: dict[str, Any]) -> float:
+        """Returns the share of a prompt that is reported as cached."""
+        del body
+        return 0.5
 
     def _lacking(self, body: dict[str, Any]) -> tuple[str, str] | None:
-        for name in filter(body.__contains__, self._lacks):
+        for name in filter(body.__contains__, self.lacks):
             told = f"Unsupported parameter: '{name}' is not supported with this model. {self.hints.get(name, '')}"
             return told, name
         return None
@@ -360,26 +320,26 @@ class Endpoint:
     def _fault(self, raw: bytes) -> str | None:
         if self._plan:
             return self._plan.pop(0)
-        if not self._faults:
+        if not self.faults:
             return None
         digest = hashlib.blake2b(raw, digest_size=16).digest()
         self._seen[digest] += 1
-        rng = derive(self._seed, "fault", digest.hex(), self._seen[digest])
-        return rng.choice(self._kinds) if rng.random() < self._faults else None
+        rng = derive(self.seed, "fault", digest.hex(), self._seen[digest])
+        return rng.choice(self.kinds) if rng.random() < self.faults else None
 
     def _value(self, body: dict[str, Any], raw: bytes) -> Any:
-        if callable(self._answers):
-            return self._answers(body)
+        if callable(self.answers):
+            return self.answers(body)
         said = body["messages"][-1]["content"]
-        if isinstance(self._answers, Mapping):
-            return self._answers[said]
-        if self._answers is not None:
-            return self._answers[self.answered % len(self._answers)]
+        if isinstance(self.answers, Mapping):
+            return self.answers[said]
+        if self.answers is not None:
+            return self.answers[self.answered % len(self.answers)]
         form = body.get("response_format", {}).get("json_schema")
         schema = form["schema"] if form is not None else _schema_in(said)
         if schema is None:
             return f"You said: {said}"
-        return instance(schema, derive(self._seed, "answer", hashlib.blake2b(raw).hexdigest()))
+        return instance(schema, derive(self.seed, "answer", hashlib.blake2b(raw).hexdigest()))
 
 
 def _schema_in(said: Any) -> dict[str, Any] | None:
@@ -392,35 +352,23 @@ def _schema_in(said: Any) -> dict[str, Any] | None:
     return schema if isinstance(schema, dict) and "properties" in schema else None
 
 
-async def serve(**options: Any) -> None:
-    """Runs an endpoint until it is stopped, and says its address first."""
+async def serve(options: Annotated[Endpoint | None, Parameter(name="*")] = None) -> None:
+    """Runs a model endpoint that misbehaves on purpose until it is stopped, and says its address first."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         # A shell starts what runs in the background with SIGINT ignored; a program that is told to stop must stop.
         with contextlib.suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with Endpoint(**options) as endpoint:
+    async with options or Endpoint() as endpoint:
         print(endpoint.url, flush=True)  # noqa: T201
         await stopped.wait()
 
 
 def main() -> None:
     """Reads the command line and serves."""
-    parser = argparse.ArgumentParser(prog="python -m polyclinic.testing.endpoint", description=__doc__.split("\n")[0])
-    parser.add_argument("--port", type=int, default=8000, help="0 for a free one")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds before an answer")
-    parser.add_argument("--spread", type=float, default=0.0, help="sigma of the log-normal distribution of latencies")
-    parser.add_argument("--faults", type=float, default=0.0, help="share of requests that meet a fault")
-    parser.add_argument("--kinds", nargs="+", default=MIXED, choices=ENDPOINT_FAULTS + MODEL_FAULTS, metavar="FAULT")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--key", help="let in only requests with this key")
-    parser.add_argument("--models", nargs="+", default=(), help="names of the models that are here; any, unless given")
-    parser.add_argument("--lacks", nargs="+", default=(), help="parameters to refuse")
-    parser.add_argument("--capacity", type=int, help="requests at once; 429 for those beyond")
-    parser.add_argument("--slots", type=int, help="requests to work at at once; those beyond wait")
-    parser.add_argument("--prefixes", action="store_true", help="count what of a prompt has been sent before")
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(**vars(parser.parse_args())))
+    app = App("python -m polyclinic.testing.endpoint", default_parameter=Parameter(consume_multiple=True))
+    app.default(serve)
+    app()
 
 
 if __name__ == "__main__":
@@ -438,7 +386,7 @@ class EndpointProcess:
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "polyclinic.testing.endpoint", "--port", "0"]
         for name, value in self._options.items():
-            values = [] if value is True else value if isinstance(value, (list, tuple)) else [value]
+            values = value if isinstance(value, (list, tuple)) else [value]
             command += [f"--{name}", *map(str, values)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
         assert self._process.stdout is not None  # noqa: S101

@@ -42,7 +42,7 @@ from polyclinic.events import (
 from polyclinic.frames import Tabular
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import Playing, name_of
 from polyclinic.players.minds import Cast, Minds, open_minds, shown_to
 from polyclinic.players.player import ALONE, Seat

@@ -6,7 +6,7 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import BadInput, Refused, TimedOut
 from polyclinic.evaluations.aie.declaration import aie
 from polyclinic.evaluations.aie.distractors import with_questions
-from polyclinic.evaluations.aie.evaluation import TURNS
+from polyclinic.evaluations.aie.evaluation import LIMITS
 from polyclinic.events import End
 from polyclinic.generation.draw import generate
 from polyclinic.judging.pairs import CRITERIA
@@ -70,7 +70,7 @@ async def test_two_doctors(cases, knowledge, language):
     assert (rules.name, wrong.name) == ("rules", "wrong")
     for doctor in came.doctors:
         assert [visit.case for visit in doctor.visits] == [case.id for case in cases]
-        assert all(visit.turns <= TURNS[language] for visit in doctor.visits)
+        assert all(visit.turns < LIMITS[language] for visit in doctor.visits)
         assert set(doctor.summary.metrics) == set(METRICS)
         assert {doctor.summary.metrics[name].n for name in METRICS if name != "AVG_LEN"} == {N}
         assert (doctor.mcqe.n, doctor.mcqe_failed, doctor.summary.failed, doctor.summary.left_out) == (N, 0, 0, ())

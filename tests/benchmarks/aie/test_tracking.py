@@ -8,13 +8,14 @@ from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.evaluations.aie.declaration import aie
-from polyclinic.evaluations.aie.evaluation import CutVisit, see_patient, truncated_at
+from polyclinic.evaluations.aie.evaluation import CutVisit, truncated_at
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.events import Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Choice, DoctorTurn, Purpose
+from polyclinic.visits.visit import see
 
 VIGNETTE = "A woman has coughed for three days. She has no fever."
 CASE = Case(
@@ -69,7 +70,7 @@ def minds(model):
 
 async def test_a_plain_models_states_are_the_trackers():
     model = Model()
-    visit = await see_patient(CASE, minds(model))
+    visit = await see(CASE, minds(model), put_question=True)
     replies = [e for e in visit.trace if isinstance(e, Said) and e.who is Role.PATIENT]
     assert [e.state for e in replies] == [State.OPENING, None, None, None, None]
     tracked = await with_states(CASE, visit, minds(model))

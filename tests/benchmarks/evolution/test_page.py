@@ -27,7 +27,6 @@ def point(patients, right):
         train=each(patients // 2),
         records=each(patients // 2),
         experience=each(patients // 4),
-        wrong=each(patients // 2),
     )
 
 

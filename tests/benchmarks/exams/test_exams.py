@@ -8,8 +8,8 @@ import pytest
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BudgetSpent, StoppedEarly, Unreachable, UserError
+from polyclinic.evaluations.exams.declaration import wrong_answers
 from polyclinic.evaluations.exams.evaluation import Answered, Entrant, compare, exam, result, run_methods, stability
-from polyclinic.evaluations.exams.tables import wrong_answers
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
@@ -75,7 +75,7 @@ def test_unreadable_is_wrong_and_failed_is_outside():
         ],
     )
     assert (came.accuracy.mean, came.accuracy.n) == (pytest.approx(100 * 2 / 6), 6)
-    assert (came.readable.mean, came.readable.n) == (pytest.approx(100 * 2 / 3), 3)
+    assert (came.readable_accuracy.mean, came.readable_accuracy.n) == (pytest.approx(100 * 2 / 3), 3)
     assert (came.unreadable, came.failed) == (3, 1)
     assert sum(came.ends.values()) == 7
     assert (came.cost.calls, came.cost.round_trips, came.cost.seconds) == (1, 1, 0.5)

@@ -3,7 +3,6 @@
 import csv
 import io
 from functools import partial
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -343,4 +342,4 @@ async def test_of_a_team_and_its_ablation_no_model_is_asked_the_same_twice(knowl
 def test_a_turn_is_answered_once_though_the_patient_speaks_to_the_examiner_too():
     said = ((1, Role.DOCTOR), (2, Role.EXAMINER), (2, Role.DOCTOR), (0, Role.DOCTOR))
     trace = [Said(seq=0, turn=turn, who=Role.PATIENT, to=to, text="Yes.") for turn, to in said]
-    assert answers_in(SimpleNamespace(trace=trace)) == 2
+    assert answers_in(trace) == 2

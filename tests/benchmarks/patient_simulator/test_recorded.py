@@ -6,10 +6,11 @@ import math
 import pytest
 
 from polyclinic.errors import BadInput, Refused, TimedOut
-from polyclinic.evaluations.patient_simulator.recorded import (
-    RecordedRow,
+from polyclinic.evaluations.patient_simulator.evaluation import (
+    LabelledQuestion,
+    LabelledReply,
     compare_turns,
-    put_turns,
+    put_questions,
     read_recorded,
     recorded_turns,
 )
@@ -55,12 +56,12 @@ def minds(patient="rules", **models):
 
 def test_the_turns_are_read(file):
     read = read_recorded(file(dialogue(), {"id": 8, "raw_data": {"question": VIGNETTE}, "history": []}))
-    (one,) = read.dialogues
+    (one,), left_out = read
     assert (one.id, one.record.presentation.age, one.record.presentation.complaint) == ("7", 52, TURNS[0][2])
     assert "Which is it" not in one.record.history.present
     # Neither the opening nor the conclusion is put.
-    assert one.put == (1, 2, 3, 4)
-    assert [left.id for left in read.left_out] == ["element 2"]
+    assert [question.turn for question in one.questions] == [1, 2, 3, 4]
+    assert [left.id for left in left_out] == ["element 2"]
 
 
 @pytest.mark.parametrize(
@@ -79,9 +80,9 @@ def test_a_file_without_turns_is_named(file, records, told):
 
 
 async def test_the_figures(file):
-    read = read_recorded(file(dialogue()))
-    result = await recorded_turns(read.dialogues).hold({"rules": minds()})
-    assert [(row.number, row.recorded, row.state, row.other_language) for row in result.rows] == [
+    dialogues, _ = read_recorded(file(dialogue()))
+    result = await recorded_turns(dialogues).hold({"rules": minds()})
+    assert [(row.question.turn, row.question.state, row.state, row.other_language) for row in result.rows] == [
         (1, State.EFFECTIVE_INQUIRY, State.EFFECTIVE_INQUIRY, False),
         (2, State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_INQUIRY, False),
         (3, State.INEFFECTIVE_INQUIRY, result.rows[2].state, True),
@@ -99,11 +100,11 @@ async def test_the_figures(file):
     assert list(result.by_file.values()) == [whole]
 
 
-def row(recorded, state, **changes):
-
+def row(recorded, state, error="", text="?", language="en"):
+    question = LabelledQuestion(key="1", turn=1, text=text, state=State(recorded))
     given = None if state is None else State(state)
-    text = {"file": "f", "case": "1", "number": 1, "text": "?", "other_language": False}
-    return RecordedRow(**{**text, "recorded": State(recorded), "state": given, **changes})
+    about = {"file": "f", "case": "1", "language": language, "information": "", "error": error}
+    return LabelledReply(question=question, state=given, **about)
 
 
 def test_what_is_counted_where():
@@ -116,7 +117,7 @@ def test_what_is_counted_where():
         row("D", "C"),
         row("B-B", None),  # A mind that tracks no states.
         row("B-B", None, error="TimedOut"),
-        row("B-B", "B-B", other_language=True),
+        row("B-B", "B-B", text="您好吗？"),
     ]
     whole = compare_turns(rows)
     assert (whole.states.n, whole.states.percent) == (7, 100 / 7)
@@ -140,8 +141,8 @@ async def test_each_turn_is_put_in_its_place(file):
             return {"say": "Something of its own."}
         return "demand"
 
-    (one,) = read_recorded(file(dialogue())).dialogues
-    await put_turns(one, minds("saps:direct/x", x=Scripted(answer)))
+    (one,), _ = read_recorded(file(dialogue()))
+    await put_questions(one, minds("saps:direct/x", x=Scripted(answer)))
     assert len(seen) == 4
     last = next(text for text in seen if "chest X-ray" in text)
     # The dialogue is the recorded one: the patient's own replies to other turns are no part of it.
@@ -160,8 +161,8 @@ async def test_a_failure_is_counted_by_its_name_and_outside(file):
             return Refused("no")
         return {"say": "Hm."} if "`say`" in messages[0][1] else "demand"
 
-    read = read_recorded(file(dialogue()))
-    result = await recorded_turns(read.dialogues).hold({"m": minds("saps:direct/x", x=Scripted(answer))})
+    dialogues, _ = read_recorded(file(dialogue()))
+    result = await recorded_turns(dialogues).hold({"m": minds("saps:direct/x", x=Scripted(answer))})
     assert sum(result.all.failed.values()) == sum(bool(row.error) for row in result.rows) > 0
     assert set(result.all.failed) <= {"TimedOut", "Refused"}
     assert result.all.states.n + result.all.other_language.n + sum(result.all.failed.values()) == 4
@@ -179,7 +180,7 @@ async def test_the_rules_patient_takes_recorded_doctors_as_the_published_tracker
     files = [folder / cases / f"{doctor}.json" for cases in SETS for doctor in ("chatgpt", "internlm-20b")]
     if missing := [file for file in files if not file.is_file()]:
         pytest.skip(f"no recorded dialogues at {missing[0]}")
-    dialogues = [dialogue for file in files for dialogue in read_recorded(file).dialogues[::3]]
+    dialogues = [dialogue for file in files for dialogue in read_recorded(file)[0][::3]]
     whole = (await recorded_turns(dialogues).hold({"rules": minds()})).all
     assert whole.failed == {}
     # What the figures are on parts of these files, and on others, stands in docs/patients.md.
@@ -192,12 +193,12 @@ async def test_the_rules_patient_takes_recorded_doctors_as_the_published_tracker
 
 def test_turns_without_words_and_dialogues_that_stand_twice_are_said(file):
     silent = [*TURNS[:-1], ("A-B", " ", "What?"), TURNS[-1]]
-    read = read_recorded(file(dialogue(), dialogue(), dialogue(silent, id=8)))
-    assert [one.id for one in read.dialogues] == ["7", "8"]
-    assert [(left.id, left.problem.partition(" ")[0]) for left in read.left_out] == [("7", "the"), ("8", "turns")]
-    assert "says nothing: 1" in read.left_out[1].problem
+    dialogues, left_out = read_recorded(file(dialogue(), dialogue(), dialogue(silent, id=8)))
+    assert [one.id for one in dialogues] == ["7", "8"]
+    assert [(left.id, left.problem.partition(" ")[0]) for left in left_out] == [("7", "the"), ("8", "turns")]
+    assert "says nothing: 1" in left_out[1].problem
 
 
 def test_a_record_that_is_none_is_said_with_its_field(file):
-    (left,) = read_recorded(file(dialogue(), {"id": 1})).left_out
+    _, (left,) = read_recorded(file(dialogue(), {"id": 1}))
     assert left.problem.startswith("$.raw_data: ")

@@ -10,20 +10,20 @@ from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, Unreachable, UserError
+from polyclinic.evaluations.outcomes import compare_methods
+from polyclinic.evaluations.tor.declaration import _f1_by_record, records_document, records_output
 from polyclinic.evaluations.tor.evaluation import (
     RecordPlay,
-    RecordsAndMinds,
     check_ratings,
-    choose_marks,
     entrants,
     records,
     scores,
     shares,
     with_ratings,
+    with_support,
 )
 from polyclinic.evaluations.tor.inpatients import inpatients
 from polyclinic.evaluations.tor.meetings import RecordedMeeting
-from polyclinic.evaluations.tor.tables import compare_on_records, method_document, records_document, records_output
 from polyclinic.evaluations.tor.withheld import _keys_shown, shown_by
 from polyclinic.evidence_tree.support import Support
 from polyclinic.generation.inpatients import generate_inpatients
@@ -32,19 +32,29 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import choose
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.scripted import Scripted
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.study_plan import find_plan, read_plan
 from polyclinic.run.invocation import NOT_INVOKED
 from polyclinic.run.output import write_results
+from polyclinic.statistics.comparison import of_means
 
 KNOWLEDGE = read_knowledge()
 CASES = [case for case, _ in zip(read_cases("inpatients"), range(20), strict=False)]
 PATIENTS = inpatients(CASES, KNOWLEDGE)
 
 
-async def run_on_records(given, chosen):
-    return (await records(given).hold({one.label: one for one in entrants(given, chosen)}))[""]
+async def run_on_records(patients, chosen, **given):
+    players = {one.label: one for one in entrants(chosen, patients, **given)}
+    return (await records(patients, KNOWLEDGE).hold(players))[""]
+
+
+def method_document(result):
+    return records_document({"model": {"m": result}}, {})["methods"]["m"]
+
+
+def compare_on_records(results):
+    return compare_methods({one.name: _f1_by_record(one) for one in results}, of_means(0))
 
 
 def diagnosed(id, answers, key, **more):
@@ -73,7 +83,7 @@ def test_what_failed_is_outside_and_what_cannot_be_read_is_not():
     assert (result.n, result.failed, result.unreadable) == (2, 1, 1)
     assert method_document(result)["unreadable"] == 1
     assert (result.recall.mean, result.precision.mean) == (50, 100)
-    assert result.unsupported is None
+    assert result.unsupported.mean is None
 
 
 def test_why_records_failed_is_said_by_kind():
@@ -145,8 +155,8 @@ async def test_a_model_that_invents_findings_has_every_one_of_them_counted():
         return tree([borne, *invented[:2]]) if "`suspected`" in text else "A remark."
 
     model = Scripted(said)
-    ward = RecordsAndMinds(PATIENTS[:1], KNOWLEDGE, models=lambda _: lambda _: model)
-    (result,) = (await run_on_records(ward, choose("tree_of_reasoning"))).values()
+    methods = choose("tree_of_reasoning")
+    (result,) = (await run_on_records(PATIENTS[:1], methods, models=lambda _: lambda _: model)).values()
     (one,) = result.chosen
     assert {text for text, support in one.evidence.items() if support.status != "supported"} == set(invented)
     assert result.unsupported.mean == pytest.approx(75)
@@ -162,8 +172,8 @@ async def test_every_method_is_put_the_whole_record_and_no_key():
             seen.append("\n".join(text for _, text in messages))
             raise Unreachable("nobody there")
 
-    ward = RecordsAndMinds(PATIENTS[:2], KNOWLEDGE, models=lambda _: lambda _: Model())
-    results = await run_on_records(ward, choose(["zero_shot", "chain_of_thought", "medagents"]))
+    methods = choose(["zero_shot", "chain_of_thought", "medagents"])
+    results = await run_on_records(PATIENTS[:2], methods, models=lambda _: lambda _: Model())
     assert all(result.failed == 2 and result.n == 0 for result in results.values())
     for patient in PATIENTS[:2]:
         mine = [text for text in seen if patient.record.history.present in text]
@@ -178,16 +188,15 @@ async def test_a_method_of_one_s_own_is_given_the_record_by_its_parts():
         assert record.presentation.complaint in question.context
         return list(question.options)[: len(record.findings) % 2 + 1]
 
-    ward = RecordsAndMinds(PATIENTS[:3], KNOWLEDGE, models=lambda _: lambda _: Scripted([]))
-    (result,) = (await run_on_records(ward, choose(by_number))).values()
+    models = lambda _: lambda _: Scripted([])  # noqa: E731
+    (result,) = (await run_on_records(PATIENTS[:3], choose(by_number), models=models)).values()
     assert result.n == 3
     assert all(one.outcome.answers for one in result.chosen)
 
 
 async def test_by_rules_there_is_one_method():
-    ward = RecordsAndMinds(PATIENTS[:1], KNOWLEDGE, doctors=RulesDoctors(KNOWLEDGE))
     with pytest.raises(UserError, match="needs a model"):
-        await run_on_records(ward, choose(["zero_shot"]))
+        await run_on_records(PATIENTS[:1], choose(["zero_shot"]), doctors=RulesDoctors(KNOWLEDGE))
 
 
 def changed(**parts):
@@ -256,8 +265,7 @@ def test_which_data_show_a_disease():
 
 async def rules_results(cases, methods, seed=0):
     patients = inpatients(cases, KNOWLEDGE)
-    ward = RecordsAndMinds(patients, KNOWLEDGE, doctors=RulesDoctors(KNOWLEDGE), seed=seed)
-    return await run_on_records(ward, methods), patients
+    return await run_on_records(patients, methods, doctors=RulesDoctors(KNOWLEDGE), seed=seed), patients
 
 
 @pytest.mark.slow
@@ -275,11 +283,11 @@ async def test_the_team_by_rules_on_inpatients_nobody_has_seen():
     assert full.f1.mean >= results[methods[0].label].f1.mean + 10
     assert full.unsupported.mean == 0
     shown = shown_by(results, methods, patients, KNOWLEDGE)
-    assert [one.kind for one in shown] == ["laboratory", "radiology", "pathology"]
+    assert [one.measure for one in shown] == ["laboratory", "radiology", "pathology"]
     for one in shown:
         # What a specimen shows a sharp test of blood often shows as well; without it nothing is gained.
-        assert one.difference.low < 0, one.kind
-        assert one.kind == "pathology" or one.without.mean < one.f1.mean, one.kind
+        assert one.difference.low < 0, one.measure
+        assert one.measure == "pathology" or one.without.mean < one.f1.mean, one.measure
 
 
 async def test_what_is_written_is_read_back(tmp_path):
@@ -303,34 +311,34 @@ async def test_what_is_written_is_read_back(tmp_path):
 
 def test_several_models_stand_beside_one_another():
     result = scores("m", [diagnosed("1", "A", "A")])
-    document = records_document({"one": {"m": result}, "two": {"m": result}})
+    document = records_document({"one": {"m": result}, "two": {"m": result}}, {})
     assert [one["model"] for one in document["models"]] == ["one", "two"]
     assert method_document(result)["relevance"] is None
 
 
 async def test_who_writes_nothing_that_can_be_read_has_no_marks_to_gain_by():
-    silent = {"m": scores("m", [diagnosed(PATIENTS[0].id, "A", PATIENTS[0].key), diagnosed(PATIENTS[1].id, "", "A")])}
+    silent = {"m": [diagnosed(PATIENTS[0].id, "A", PATIENTS[0].key), diagnosed(PATIENTS[1].id, "", "A")]}
     judge = Scripted([{"analysis": "So.", "relevance": 4.0, "completeness": 3.0}])
-    rated = (await with_ratings(silent, PATIENTS[:2], judge=judge))["m"]
+    rated = scores("m", (await with_ratings(silent, PATIENTS[:2], judge=judge))["m"])
     assert (rated.relevance.mean, rated.completeness.mean) == (2.0, 1.5)
     assert (rated.judged, rated.unjudged, judge.asked) == (1, {}, 1)
     # People may mark some records only: of the others nobody knows.
     people = {(PATIENTS[0].id, "m"): Rating(relevance=4.0, completeness=3.0, raters=("a",))}
-    assert (await with_ratings(silent, PATIENTS[:2], people=people))["m"].relevance.mean == 4.0
+    assert scores("m", (await with_ratings(silent, PATIENTS[:2], people=people))["m"]).relevance.mean == 4.0
 
 
 async def test_marks_of_people_go_before_the_judge_s():
-    result = {"m": scores("m", [diagnosed(p.id, "A", p.key) for p in PATIENTS[:2]])}
+    result = {"m": [diagnosed(p.id, "A", p.key) for p in PATIENTS[:2]]}
     said = [{"analysis": "So.", "relevance": 3.04, "completeness": 2.0}]
     people = {(PATIENTS[0].id, "m"): Rating(relevance=5.0, completeness=4.0, raters=("a", "b", "c"))}
     judge = Scripted(said)
-    rated = (await with_ratings(result, PATIENTS[:2], judge=judge, people=people))["m"]
+    rated = scores("m", (await with_ratings(result, PATIENTS[:2], judge=judge, people=people))["m"])
     assert [one.rating.raters for one in rated.chosen] == [("a", "b", "c"), ("judge",)]
     assert rated.relevance.mean == pytest.approx(4.0)
     assert rated.completeness.mean == pytest.approx(3.0)
     assert judge.asked == 1
     assert rated.judged == 2
-    assert (await with_ratings(result, PATIENTS[:2]))["m"].relevance is None
+    assert all(one.rating is None for one in (await with_ratings(result, PATIENTS[:2]))["m"])
     with pytest.raises(UserError, match="none of the"):
         check_ratings({("nobody", "m")}, {patient.id for patient in PATIENTS}, ["m"])
 
@@ -353,4 +361,4 @@ def test_three_raters_are_read_and_their_mean_is_taken(tmp_path):
 
 def test_evidence_is_looked_up_for_trees_alone():
     plain = Outcome(question=PATIENTS[0].id, answers=frozenset("A"), rationale="Because.")
-    assert choose_marks(PATIENTS[0], plain, KNOWLEDGE).evidence == {}
+    assert with_support(PATIENTS[0], plain, KNOWLEDGE).evidence == {}

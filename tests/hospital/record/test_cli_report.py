@@ -46,8 +46,8 @@ def test_the_log_is_exported(run, folder):
     done = run("report", folder, "--format", "jsonl")
     n = len((folder / "happenings.jsonl").read_text("utf-8").splitlines())
     assert done.stdout.split() == [str(n), "happenings:", f"{folder}/happenings.jsonl"]
-    document = json.loads(run("report", folder, "--format", "csv", "--out", folder / "log.csv", "--json").stdout)
-    assert document == {"file": str(folder / "log.csv"), "happenings": n}
+    document = json.loads(run("report", folder, "--format", "jsonl", "--out", folder / "log.jsonl", "--json").stdout)
+    assert document == {"file": str(folder / "log.jsonl"), "happenings": n}
 
 
 @pytest.mark.slow

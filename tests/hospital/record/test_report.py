@@ -1,14 +1,12 @@
 """The report of a run: figures that agree with the log, and a page that is whole, alone and safe."""
 
 import re
-import sys
 from collections import Counter
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
 
-from polyclinic.errors import MissingExtra
 from polyclinic.hospital.record.account import Account, account_of
 from polyclinic.hospital.record.happenings import (
     DAY,
@@ -155,13 +153,11 @@ class _Page(HTMLParser):
 def test_the_page_is_one_file_without_scripts_or_links(html):
     parsed = _Page()
     parsed.feed(html)
-    assert parsed.tags["svg"] == parsed.tags["figure"] == 8
+    assert parsed.tags["svg"] == parsed.tags["figure"] == 5
     assert not {"script", "img", "link", "iframe", "object", "image"} & set(parsed.tags)
     assert all(link.startswith("#") for link in parsed.links)
     assert not re.search(r"@import|url\((?!#)", html)
-    assert max(parsed.ids.values()) == 1
-    assert {link[1:] for link in parsed.links} <= set(parsed.ids)
-    assert set(re.findall(r"url\(#([^)]+)\)", html)) <= set(parsed.ids)
+    assert not parsed.ids
     for svg in re.findall(r"<svg.*?</svg>", html, re.DOTALL):
         ElementTree.fromstring(svg)
 
@@ -177,7 +173,7 @@ def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, foun
         assert re.search(r"<h3>[^<]+</h3>", picture)
         assert f"Run run-seven, seed 11, {found['summary']['arrived']} visits." in picture
     words = re.sub(r"<[^>]+>", " ", html)
-    for axis in ("hour of the day", "minutes", "% right, with 95 % interval", "as the nurse judged"):
+    for axis in ("hour of the day", "% right, with 95 % interval", "as the nurse judged"):
         assert axis in words
     assert re.search(
         rf"right diagnosis .* {found['summary']['diagnosis']['right']}\s+{found['summary']['diagnosis']['n']}\s", words
@@ -207,9 +203,8 @@ def test_names_come_from_the_hospital_and_nothing_that_anybody_wrote_is_markup(f
     assert "<b>" not in html
     assert "&lt;script&gt;alert" in html
     assert "&lt;b&gt;${title}&lt;/b&gt;" in html
-    in_pictures = "".join(re.findall(r"<text[^>]*>([^<]*)</text>", html))
-    assert "Dr $\\frac{1}{2}$ &lt;b&gt;" in in_pictures
-    assert "$x^2$" in in_pictures
+    assert "Dr $\\frac{1}{2}$ &lt;b&gt;" in html
+    assert "$x^2$" in html
     assert "where &lt;i&gt;all&lt;/i&gt; begin" in html
     for strange in ({"hospital": "no"}, {"hospital": {"staff": [1], "departments": {department: 3}}}):
         assert "<figure>" in page(found, configuration=strange)
@@ -244,9 +239,3 @@ def test_any_beginning_of_a_run_can_be_shown(lived, tmp_path):
             store.flush()
             with RecordedRun(tmp_path / "run") as recorded:
                 assert "</html>" in page(figures(recorded))
-
-
-def test_without_matplotlib_the_line_says_what_to_do(found, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'polyclinic\[report\]'"):
-        page(found)

@@ -1,18 +1,18 @@
 """What is stable comes first in the prompts of a visit, so that a server's prefix cache has most of them."""
 
+from functools import partial
+
 import msgspec
 import pytest
-from bench.scale import talks_on
+from bench.scale import PromptPrefixes, talks_on
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.evaluations.aie.distractors import with_questions
-from polyclinic.evaluations.aie.evaluation import see_patient
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.answers import Completion
 from polyclinic.models.provider import Provider
 from polyclinic.players.minds import Minds
-from polyclinic.testing.endpoint import PromptPrefixes
 from polyclinic.visits.visit import see
 
 CASES = 8
@@ -34,7 +34,7 @@ class Counted(Provider):
         return Completion(msgspec.json.encode(talks_on({"messages": messages, "response_format": schema})).decode())
 
 
-@pytest.mark.parametrize("sees", [see, see_patient])
+@pytest.mark.parametrize("sees", [see, partial(see, max_turns=14, put_question=True)])
 async def test_most_of_what_is_sent_was_sent_before(sees):
     model = Counted()
     minds = Minds(doctor=model.name, patient=model.name, knowledge=KNOWLEDGE, seed=1, models={model.name: model})

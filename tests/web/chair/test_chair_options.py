@@ -4,7 +4,7 @@ import pytest
 
 from polyclinic.cli.serve import ChairOptions
 from polyclinic.errors import PolyclinicError
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.web.practice import Practice
 
 REFUSED = (

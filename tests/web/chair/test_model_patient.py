@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from tests.web.chair.conftest import Client
 
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.web.application import application
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.serving import Serving

@@ -67,24 +67,17 @@ def read_cases(
     Raises:
         BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
     """
-    return (placed.case for placed in read_placed(path, layout=layout, leave_out=leave_out))
+    path = shipped_path(path)
+    check_layout(layout)
+    return (placed.case for placed in _read(path, layout, leave_out))
 
 
-class PlacedCase(NamedTuple):
+class _PlacedCase(NamedTuple):
     """A case, the element of its file, and the id that stands there where an earlier case bears it already."""
 
     case: Case
     element: Element
     shared_id: str = ""
-
-
-def read_placed(
-    path: str | Path, *, layout: str | Loader | None = None, leave_out: LeaveOut | None = None
-) -> Iterator[PlacedCase]:
-    """Yields the cases as `read_cases`, each with its place, for whoever finds later what is wrong with one."""
-    path = shipped_path(path)
-    check_layout(layout)
-    return _read(path, layout, leave_out)
 
 
 def check_layout(layout: str | Loader | None) -> None:
@@ -127,7 +120,7 @@ def another_id(id: str, taken: Container[str]) -> str:
     return next(other for n in count(2) if (other := f"{id}-{n}") not in taken)
 
 
-def _read(path: Path, layout: str | Loader | None, leave_out: LeaveOut | None) -> Iterator[PlacedCase]:
+def _read(path: Path, layout: str | Loader | None, leave_out: LeaveOut | None) -> Iterator[_PlacedCase]:
     taken: set[str] = set()
     for element in read_elements(path):
         try:
@@ -143,14 +136,15 @@ def _read(path: Path, layout: str | Loader | None, leave_out: LeaveOut | None) -
         if shared:
             case = msgspec.structs.replace(case, id=another_id(shared, taken))
         taken.add(case.id)
-        yield PlacedCase(case, element, shared)
+        yield _PlacedCase(case, element, shared)
 
 
 def recognise(element: Element, record: dict[str, Any]) -> str:
     """Returns the layout of an element that has been decoded, and refuses what is in none."""
     name = _looks_like(record)
     if name is None:
-        raise element.bad(unrecognised(record, f"name one with cases.layout: {_all_layouts()}").problem)
+        how = f"name one with --layout (--set cases.layout=NAME of commands that ask models): {_all_layouts()}"
+        raise element.bad(unrecognised(record, how).problem)
     return name
 
 
@@ -244,7 +238,8 @@ class UsableCases:
     ) -> None:
         """Opens a case file; `needs` says what a case lacks for its use, "" for nothing."""
         self._path, self._strict, self._needs = shipped_path(path), strict, needs
-        self._placed = read_placed(self._path, layout=layout, leave_out=self._leave_out)
+        check_layout(layout)
+        self._placed = _read(self._path, layout, self._leave_out)
         self._errors: list[BadInput] = []
         self._left_out: list[UnusedRecord] = []
         self._used = 0
@@ -305,11 +300,6 @@ def read_usable(
     """Reads a case file, and leaves out what is no case; with `strict` that is an error. As `UsableCases`."""
     usable = UsableCases(path, layout=layout, strict=strict, needs=needs)
     return ReadCases(list(usable), usable.share)
-
-
-def left_out_lines(left_out: Iterable[UnusedRecord], most: int = 5) -> list[str]:
-    """Returns the lines that name what was left out, the first of them."""
-    return some_of(list(map(str, left_out)), most)
 
 
 def some_of(named: list[str], most: int = 5) -> list[str]:

@@ -15,18 +15,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Protocol
 
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.evaluations.aie.evaluation import DoctorResult
 from polyclinic.judging.pairs import CRITERIA, Judgements
 from polyclinic.judging.people import comparisons
 from polyclinic.judging.verdicts import PersonsVerdict
-from polyclinic.metrics.conversation import MCQE, METRICS, ConversationSummary, by_case
+from polyclinic.metrics.conversation import MCQE, METRICS, by_case
 from polyclinic.statistics.agreement import spearman
 from polyclinic.statistics.pairwise import Comparison, win_rates
-from polyclinic.statistics.uncertainty import Estimate
 
 JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""
@@ -44,25 +43,15 @@ Column = Sequence[float | None]
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """Every indicator against every other.
+    """Every indicator against every other."""
 
-    Attributes:
-        over: what is compared, such as "doctors".
-        indicators: the names of rows and columns; a judge's are "view.criterion".
-        matrix: Spearman's coefficients; None where there are too few things, or an indicator does not vary.
-        n: over how many things each coefficient is, or would be.
-        with_judge: each indicator's mean coefficient with the judge's, itself aside; None without any.
-        with_people: the same with the people's (Figure 5b).
-        note: which coefficients are missing and why; "" where all are there.
-    """
-
-    over: str
-    indicators: tuple[str, ...]
-    matrix: tuple[tuple[float | None, ...], ...]
-    n: tuple[tuple[int, ...], ...]
-    with_judge: dict[str, float | None]
-    note: str
-    with_people: dict[str, float | None] = {}
+    over: str  # what is compared, such as "doctors"
+    indicators: tuple[str, ...]  # the names of rows and columns; a judge's are "view.criterion"
+    matrix: tuple[tuple[float | None, ...], ...]  # Spearman's; None of too few things, or if one does not vary
+    n: tuple[tuple[int, ...], ...]  # over how many things each coefficient is, or would be
+    with_judge: dict[str, float | None]  # each indicator's mean coefficient with the judge's, itself aside
+    note: str  # which coefficients are missing and why; "" where all are there
+    with_people: dict[str, float | None] = {}  # the same with the people's (Figure 5b)
 
 
 class Correlations(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,19 +66,8 @@ class Correlations(msgspec.Struct, frozen=True, kw_only=True):
     study: Matrix | None = None
 
 
-class Measured(Protocol):
-    """A doctor with its metrics and its share of right choices."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def summary(self) -> ConversationSummary: ...  # noqa: D102
-    @property
-    def mcqe(self) -> Estimate: ...  # noqa: D102
-
-
 def correlate(
-    doctors: Sequence[Measured],
+    doctors: Sequence[DoctorResult],
     judgements: Judgements | None = None,
     *,
     groups: Mapping[str, str] | None = None,
@@ -146,15 +124,15 @@ def correlate(
 
 
 def _differences(
-    doctors: Sequence[Measured], compared: Mapping[str, Sequence[Comparison]]
+    doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]
 ) -> dict[tuple[str, str, str], dict[str, float]]:
     """Returns by two doctors and a case how much the one is above the other, by indicator."""
     found: defaultdict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for first, second in combinations(doctors, 2):
+        ours, theirs = by_case(first.summary), by_case(second.summary)
         for metric in first.summary.metrics:
-            ours, theirs = by_case(first.summary, metric), by_case(second.summary, metric)
-            for case in (case for case in ours if case in theirs):
-                found[first.name, second.name, str(case)][metric] = ours[case] - theirs[case]
+            for case in (case for case in ours if metric in ours[case] and metric in theirs.get(case, ())):
+                found[first.name, second.name, str(case)][metric] = ours[case][metric] - theirs[case][metric]
     place = {one.name: number for number, one in enumerate(doctors)}
     for indicator, some in compared.items():
         won: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)

@@ -40,17 +40,14 @@ from polyclinic.evaluations.aie.evaluation import (
     ScoredVisit,
     cut_dialogue,
     doctor_result,
-    score_choice,
-    score_dialogue,
-    see_patient,
+    score_visit,
 )
 from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import Value, item_row, show_compared
+from polyclinic.evaluations.measuring import item_row, show_compared
 from polyclinic.evaluations.people import show_judgements
 from polyclinic.evaluations.protocol import staging_of
-from polyclinic.events import End
 from polyclinic.frames import Tabular
 from polyclinic.judging.pairs import CRITERIA, Judgements, View, judge_pairs
 from polyclinic.judging.verdicts import Known, PersonsVerdict
@@ -73,13 +70,13 @@ from polyclinic.run.options import (
     Several,
     each_once,
 )
-from polyclinic.run.output import Output, first_failure, output_of_visits
+from polyclinic.run.output import Output, output_of_visits
 from polyclinic.settings import setting
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import Column, counted, mean_and_error, show_problems, table, table_of
-from polyclinic.visits.visit import OURS, Staging, Visit
+from polyclinic.visits.visit import OURS, Staging, Visit, see
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -127,15 +124,17 @@ def aie(
 
     async def play(asked: AskedCase, minds: Minds) -> Visit:
         case, one_step = asked
-        visit = await see_patient(case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
+        visit = await see(case, minds, max_turns=turns(case), in_one_step=one_step, put_question=True, staging=staging)
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
-        case, one_step = asked
-        if one_step:
-            return ScoredVisit(score_choice(visit))
-        cut = await cut_dialogue(case, visit, minds, staging=staging, max_turns=turns(case), choices=truncated)
-        return ScoredVisit(await score_dialogue(case, visit, metrics), cut)
+        scored = await score_visit(asked, visit, metrics)
+        if asked.one_step:
+            return ScoredVisit(scored)
+        most = turns(asked.case)
+        return ScoredVisit(
+            scored, await cut_dialogue(asked.case, visit, minds, staging=staging, max_turns=most, choices=truncated)
+        )
 
     async def summarise(plays: Mapping[str, Sequence[AiePlay]]) -> AieResult:
         doctors = tuple(
@@ -239,8 +238,8 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
         prepare=prepare,
         visits=options,
         doctors=options.doctor,
-        models=[options.judge, options.distractors],
-        roles={"doctor": options.doctor, "patient": [options.patient], "judge": [options.judge]},
+        judges=[options.judge],
+        models=[options.distractors],
         cases=cases,
         people=people,
         check=lambda result: check_measured(metrics, (one.summary.scores for one in result.doctors)),
@@ -255,18 +254,15 @@ def _lacks(case: Case) -> str:
 
 def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str, str] | None:
     """Reads `MIND=GROUP`, once for each doctor."""
-    if not given:
-        return None
     groups = {}
-    for text in given:
+    for text in given or ():
         mind, sign, name = text.rpartition("=")
         if not sign or not name or mind not in doctors:
             raise UserError(f"aie.group {text!r}; needs MIND=GROUP with a --doctor's mind: {', '.join(doctors)}")
         groups[mind] = name
-    missing = [mind for mind in doctors if mind not in groups]
-    if missing:
+    if groups and (missing := [mind for mind in doctors if mind not in groups]):
         raise UserError(f"aie.group is missing for {', '.join(missing)}; give one for each doctor, or none")
-    return groups
+    return groups or None
 
 
 _NUMBERS = ("AVG_TURN", "AVG_LEN")
@@ -279,20 +275,9 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
     """Returns the output; `made` is what came of options that a model made, None if none did."""
     metrics = result.doctors[0].summary.metrics
     doctors = {one.name: one for one in result.doctors}
-    visits = {name: one.visits for name, one in doctors.items()}
-    failed = [visit for theirs in visits.values() for visit in theirs if visit.end is End.FAILED]
-    scores = {(name, str(score.id)): score for name, one in doctors.items() for score in one.summary.scores}
 
     def row(name: str, visit: Visit) -> ItemRow:
-        """Returns the metrics of a case, and MCQE; a visit that failed has none."""
-        score, chosen = scores.get((name, visit.case)), doctors[name].chosen
-        values: dict[str, Value] = {}
-        if score is not None:
-            values |= {one: value for one, value in score.values.items() if one in metrics}
-        if score is not None and "AVG_LEN" in values:
-            values["AVG_LEN"] = list(score.lengths)  # the paper's mean is that of all turns
-        if visit.case in chosen:
-            values[MCQE] = 100.0 * chosen[visit.case]
+        values = doctors[name].values.get(visit.case, {})
         return item_row(values, item=visit.case, model=name, seed=seed, end=str(visit.end))
 
     def show(screen: Console) -> None:
@@ -309,7 +294,7 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
     # `written` is a format, and the name of a file is no part of it.
     named = shlex.quote(options.cases).replace("{", "{{").replace("}", "}}")
     return output_of_visits(
-        visits,
+        {name: one.visits for name, one in doctors.items()},
         row,
         document={
             "protocol": options.protocol,
@@ -323,8 +308,6 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
         },
         show=show,
         written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
-        failed=len(failed),
-        failures=first_failure(failed),
         measures=[
             ItemMeasure(name=name, percent=name not in _NUMBERS, share=name in _SHARES) for name in (*metrics, MCQE)
         ],

@@ -181,21 +181,13 @@ class LookAlikes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MadeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Cases with questions, and how they got them.
+    """Cases with questions, and how they got them."""
 
-    Attributes:
-        cases: all, those that had no question with one.
-        made: cases that got one.
-        dropped: names that the model gave and that could not be used.
-        filled: options that are the knowledge's, as the model gave too few.
-        alone: how often the right option was taken from the options alone; `asked` says of how many.
-    """
-
-    cases: tuple[Case, ...]
-    made: int = 0
-    dropped: int = 0
-    filled: int = 0
-    alone: int = 0
+    cases: tuple[Case, ...]  # all, those that had no question with one
+    made: int = 0  # cases that got one
+    dropped: int = 0  # names that the model gave and that could not be used
+    filled: int = 0  # options that are the knowledge's, as the model gave too few
+    alone: int = 0  # how often the right option was taken from the options alone, of `asked`
     asked: int = 0
 
 

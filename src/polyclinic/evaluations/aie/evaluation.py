@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import EndpointError, PlayFailure
-from polyclinic.events import End, Event, Examined, Said, State
+from polyclinic.events import End, Examined, Said, State
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language
 from polyclinic.metrics.conversation import (
@@ -35,13 +35,10 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.player import choose_from
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
-from polyclinic.visits.visit import OURS, Staging, Visit, see
+from polyclinic.visits.visit import Staging, Visit
 
 LIMITS: dict[Language, int] = {"zh": 10, "en": 15}
 """Turns of a dialogue, including the opening, as published: HospitalCases are Chinese, MedicalExam is English."""
-
-TURNS: dict[Language, int] = {language: limit - 1 for language, limit in LIMITS.items()}
-"""The doctor's turns after the opening."""
 
 G = TypeVar("G")
 
@@ -50,17 +47,11 @@ Means = dict[str, Estimate]
 
 
 class CutVisit(NamedTuple):
-    """One dialogue, turn by turn.
+    """One dialogue, turn by turn."""
 
-    Attributes:
-        coverage: if it had ended with the turn, in percent.
-        right: whether the choice had then been right; None if there was no answer.
-        states: what the turn was to the patient.
-    """
-
-    coverage: tuple[float, ...]
-    right: tuple[bool | None, ...] = ()
-    states: tuple[State, ...] = ()
+    coverage: tuple[float, ...]  # if it had ended with the turn, in percent
+    right: tuple[bool | None, ...] = ()  # whether the choice had then been right; None if there was no answer
+    states: tuple[State, ...] = ()  # what the turn was to the patient
 
 
 class AskedCase(NamedTuple):
@@ -78,69 +69,35 @@ class ScoredVisit(NamedTuple):
 
 
 class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How one doctor did.
-
-    Attributes:
-        mcqe: right answers, in percent, of the doctor who reads everything.
-        mcqe_failed: questions that were not answered because of a failure; outside the mean.
-        by_length: diagnosis and coverage of the dialogues that ended by themselves after so many turns of the doctor.
-        truncated: the same of all dialogues, cut after so many turns including the opening (Figure 6d); the diagnosis
-            is over nothing unless it was asked for after each cut.
-        by_turn: for each turn, the shares of the states, in percent (Figure 6c).
-        by_source: diagnosis and mcqe of the cases of each source (Figure 6b).
-        visits: those with dialogue, in the order of the cases.
-        recalled: passages that the patient's tracker took for the answer, in all dialogues.
-        near: how many of them it gave in other words, and were matched to the nearest.
-        chosen: by case, whether the doctor who reads everything chose rightly.
-    """
+    """How one doctor did."""
 
     name: str
     summary: ConversationSummary
-    mcqe: Estimate
-    mcqe_failed: int
-    by_length: dict[int, Means]
-    truncated: dict[int, Means] = {}
-    by_turn: dict[int, dict[State, float]]
-    by_source: dict[str, Means]
-    visits: tuple[Visit, ...]
-    recalled: int = 0
-    near: int = 0
-    chosen: dict[str, bool] = {}
+    mcqe: Estimate  # right answers, in percent, of the doctor who reads everything
+    mcqe_failed: int  # questions that were not answered because of a failure; outside the mean
+    by_length: dict[int, Means]  # of the dialogues that ended by themselves after so many turns of the doctor
+    truncated: dict[int, Means] = {}  # of all dialogues, cut after so many turns including the opening (Figure 6d)
+    by_turn: dict[int, dict[State, float]]  # for each turn, the shares of the states, in percent (Figure 6c)
+    by_source: dict[str, Means]  # of the cases of each source (Figure 6b)
+    visits: tuple[Visit, ...]  # those with dialogue, in the order of the cases
+    recalled: int = 0  # passages that the patient's tracker took for the answer, in all dialogues
+    near: int = 0  # how many of them it gave in other words, and were matched to the nearest
+    values: dict[str, dict[str, float | list[float]]] = {}  # by case and metric; of AVG_LEN those of all turns
 
 
-async def see_patient(
-    case: Case,
-    minds: Minds,
-    *,
-    one_step: bool = False,
-    max_turns: int | None = None,
-    staging: Staging = OURS,
-    watch: Callable[[Event], None] | None = None,
-) -> Visit:
-    """Lets a doctor see the patient of a case, or read its record in one step, and then puts the case's question."""
-    turns = TURNS[case.presentation.language] if max_turns is None else max_turns
-    return await see(
-        case, minds, max_turns=turns, in_one_step=one_step, put_question=True, staging=staging, watch=watch
-    )
-
-
-async def score_dialogue(case: Case, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:
-    """Scores a visit with a dialogue by the metrics, or says why there is no score."""
-    problem = unusable_answer(visit.trace)
+async def score_visit(asked: AskedCase, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:
+    """Scores a dialogue by the metrics, or a choice in one step as MCQE; or says why there is no score."""
+    case, problem = asked.case, unusable_answer(visit.trace)
+    if asked.one_step:
+        if visit.end is End.FAILED and problem is None:
+            return LeftOut(case.id, "the visit failed", failed=True)
+        return Score(id=case.id, values={MCQE: 100.0 * (visit.answer in visit.truth.answers)}, counts={}, lengths=())
     if problem is not None:
         return unusable(case.id, problem, metrics.names)
     try:
         return await measure(from_trace(visit.trace, case, chosen=visit.answer), metrics)
     except Unscorable as unscorable:
         return LeftOut(case.id, str(unscorable), failed=visit.end is End.FAILED)
-
-
-def score_choice(visit: Visit) -> Score | LeftOut:
-    """Scores what was chosen in one step: MCQE, 0 where the doctor's answer could not be used."""
-    if visit.end is End.FAILED and unusable_answer(visit.trace) is None:
-        return LeftOut(visit.case, "the visit failed", failed=True)
-    right = visit.answer in visit.truth.answers
-    return Score(id=visit.case, values={MCQE: 100.0 * right}, counts={}, lengths=())
 
 
 async def cut_dialogue(
@@ -232,13 +189,18 @@ def doctor_result(
     at_once = [scored.score for asked, _, scored in played if asked.one_step]
     answered = [one for one in at_once if isinstance(one, Score)]
     said = [event for visit in visits for event in visit.trace if isinstance(event, Said)]
+    values: defaultdict[str, dict[str, float | list[float]]] = defaultdict(dict)
+    for one in (*scores, *answered):
+        lengths = {"AVG_LEN": list(map(float, one.lengths))}
+        values[str(one.id)] |= {
+            metric: lengths.get(metric, value) for metric, value in one.values.items() if metric in (*metrics, MCQE)
+        }
     by_length = _means_by({one.case: one.turns for one in visits}, scores, ("DIAGNOSIS", "COVERAGE"), seed)
     sources = {asked.case.id: asked.case.source for asked, *_ in played}
     return DoctorResult(
         name=name,
         summary=summarise(scores, names=metrics, left_out=left_out, seed=seed),
         mcqe=_means(answered, (MCQE,), seed)["mcqe"],
-        chosen={str(one.id): bool(one.values[MCQE]) for one in answered},
         mcqe_failed=len(at_once) - len(answered),
         by_length=dict(sorted(by_length.items())),
         truncated=truncated_at(cuts, seed),
@@ -247,4 +209,5 @@ def doctor_result(
         visits=visits,
         recalled=sum(event.recalled for event in said),
         near=sum(event.near for event in said),
+        values=values,
     )

@@ -15,7 +15,7 @@ from rich.table import Table
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.evaluations.evolution.practice import BOTH, Practice, Remembers, TaskDone
 from polyclinic.memory.entries import ClinicalTask
-from polyclinic.memory.library import MemoryLibrary, Near
+from polyclinic.memory.library import Found
 from polyclinic.statistics.uncertainty import mcnemar, paired_difference
 from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.tables import p_value, table
@@ -197,12 +197,10 @@ def _shown(done: TaskDone) -> AnswerShown:
         answer=done.answered.label,
         is_right=done.is_right,
         reasoning=done.answered.reasoning,
-        records=_nearest(brought.records, brought.near_records, lambda one: one.answer),
-        experience=_nearest(brought.experience, brought.near_experience, lambda one: one.principle),
+        records=_nearest(brought.records, lambda one: one.answer),
+        experience=_nearest(brought.experience, lambda one: one.principle),
     )
 
 
-def _nearest(library: MemoryLibrary[Any], near: Near, says: Callable[[Any], str]) -> tuple[NearCase, ...]:
-    found = zip(near.places[:_SHOWN].tolist(), near.cosines.tolist(), strict=False)
-    entries = ((library.entries[place], cosine) for place, cosine in found)
-    return tuple(NearCase(case=one.asked.case, cosine=cosine, says=says(one)) for one, cosine in entries)
+def _nearest(found: Found[Any], says: Callable[[Any], str]) -> tuple[NearCase, ...]:
+    return tuple(NearCase(case=one.asked.case, cosine=cosine, says=says(one)) for one, cosine in found.pairs[:_SHOWN])

@@ -148,7 +148,7 @@ class PracticePatient(NamedTuple):
             language=language,
         )
         asked = AskedTask(case=self.case.id, number=self.number, query=picture.strip(), options=labels)
-        return Put(task, question, labels, asked)
+        return Put(task, question, asked)
 
 
 def _some(names: Iterable[str]) -> str:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.evaluations.evolution.patients import PracticePatient
-from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.entries import ClinicalTask, Lesson, MedicalRecord, entry_of
 from polyclinic.memory.memory import DoctorMemory, New, Note
-from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Lesson, Put, TaskAnswer
+from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Put, TaskAnswer
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
@@ -53,10 +53,9 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         right: of each task, how many of the `n` patients of the test were treated rightly.
-        by_disease: the same of each disease, and how many have it.
+        by_disease: of each disease, how many patients have it, and the same of these.
         train: of each task, how many of the patients so far were treated rightly when they came.
         records, experience: of each task, how much is remembered.
-        wrong: of each task, how many of the patients so far were treated wrongly.
         unusable: how many answers of the test could not be used; they are wrong.
         of_patients: which tasks of each patient of the test were done rightly, by the case's id.
     """
@@ -68,17 +67,23 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     train: dict[ClinicalTask, int]
     records: dict[ClinicalTask, int]
     experience: dict[ClinicalTask, int]
-    wrong: dict[ClinicalTask, int]
     unusable: int = 0
     of_patients: dict[str, dict[ClinicalTask, bool]] = {}
 
+    @property
+    def wrong(self) -> dict[ClinicalTask, int]:
+        """Of each task, how many of the patients so far were treated wrongly."""
+        return {task: self.patients - right for task, right in self.train.items()}
+
 
 class BatchLearnt(msgspec.Struct, frozen=True):
-    """What came of a batch: of each task, how many were right."""
+    """Of each task, how many patients of a batch were treated rightly."""
 
-    n: int
     right: dict[ClinicalTask, int]
-    unusable: int = 0
+
+
+Treated = dict[ClinicalTask, TaskDone]
+"""The tasks on one patient."""
 
 
 class Practice:
@@ -89,7 +94,6 @@ class Practice:
         memory: what it remembers.
         embedder: makes the vectors of the memory.
         remembers: which parts of the memory are used and grow.
-        teach: shows the learner what was right; None shows the truth.
         recovered: says whether a patient is well again after a right, or wrong, treatment. Then the learner sees that
             alone, and keeps what it did for those who are; what would have been right it never hears. None shows what
             was right.
@@ -103,12 +107,11 @@ class Practice:
         embedder: Embedder,
         *,
         remembers: Remembers = BOTH,
-        teach: Callable[[PracticePatient, ClinicalTask, str], Sequence[str]] | None = None,
         recovered: Callable[[PracticePatient, bool], bool] | None = None,
         k: int | None = None,
     ) -> None:
         self._learner, self._memory, self._embedder = learner, memory, embedder
-        self._remembers, self._teach, self._recovered = remembers, teach, recovered
+        self._remembers, self._recovered = remembers, recovered
         self._wanted = learner.wanted if k is None else (k, k)
         self._vectors: dict[str, Vectors] = {}
 
@@ -151,21 +154,18 @@ class Practice:
             if done == len(train):
                 return points
             end = min(done + batch, len(train), *((done // step + 1) * step for step in steps))
-            came = await self._learn_from(train[done:end])
-            right.update(came.right)
+            right.update(await self._learn_from(train[done:end]))
             done = end
 
-    async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[dict[ClinicalTask, TaskDone]]:
+    async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[Treated]:
         """Treats patients with the memory as it is; nothing of it is remembered."""
         return await self.treat(patients, when=f"test {when}", keep=True)
 
-    async def treat(
-        self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False
-    ) -> list[dict[ClinicalTask, TaskDone]]:
+    async def treat(self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False) -> list[Treated]:
         """Treats patients, all at once; `keep` the vectors for later."""
         return await asyncio.gather(*(self._treat(patient, when, keep=keep) for patient in patients))
 
-    async def _treat(self, patient: PracticePatient, when: str, *, keep: bool = False) -> dict[ClinicalTask, TaskDone]:
+    async def _treat(self, patient: PracticePatient, when: str, *, keep: bool = False) -> Treated:
         """Puts the three tasks to the learner, one after the other."""
         examined = await self._answer(patient.examination(), when, keep=keep)
         examination = examined.answered.label
@@ -177,93 +177,60 @@ class Practice:
 
     # --- practice
 
-    async def _learn_from(self, patients: Sequence[PracticePatient]) -> BatchLearnt:
-        new: list[New]
-        if self._recovered is None:
-            parts = await asyncio.gather(*(self._by_truth(patient) for patient in patients))
-            treated, new = [came for came, _ in parts], [one for _, some in parts for one in some]
-        else:
-            treated = await self.treat(patients, when=PRACTICE)
-            new = self._by_outcome(patients, treated, self._recovered)
-        right = Counter(task for came in treated for task, one in came.items() if one.is_right)
-        unusable = sum(not one.answered.label for came in treated for one in came.values())
-        batch = BatchLearnt(len(patients), dict(right), unusable)
-        self._memory.commit(new, [Note(patients[-1].number, BATCH, msgspec.msgpack.encode(batch))])
-        return batch
+    async def _learn_from(self, patients: Sequence[PracticePatient]) -> Mapping[ClinicalTask, int]:
+        """Treats a batch, remembers what came of it, and returns how many were treated rightly in each task."""
+        learnt = await asyncio.gather(*(self._learn(patient) for patient in patients))
+        right = Counter(task for came, _ in learnt for task, one in came.items() if one.is_right)
+        note = Note(patients[-1].number, BATCH, msgspec.msgpack.encode(BatchLearnt(dict(right))))
+        self._memory.commit([one for _, new in learnt for one in new], [note])
+        return right
 
-    async def _by_truth(self, patient: PracticePatient) -> tuple[dict[ClinicalTask, TaskDone], list[New]]:
-        """Treats a patient, and returns what is remembered if the learner hears what would have been right."""
+    async def _learn(self, patient: PracticePatient) -> tuple[Treated, list[New]]:
+        """Treats a patient, and returns what is remembered of it."""
         came = await self._treat(patient, PRACTICE)
-        told = came
-        if self._teach is not None:
-            named = came[ClinicalTask.DIAGNOSIS].answered.label
-            told = {task: one._replace(right=tuple(self._teach(patient, task, named))) for task, one in came.items()}
-        lessons = await asyncio.gather(*map(self._lesson, told.values()))
-        entries = [self._entry(one, told, lesson) for one, lesson in zip(told.values(), lessons, strict=True)]
-        pairs = zip(told.values(), entries, strict=True)
-        return came, [New(one.put.task, entry, one.vector) for one, entry in pairs if entry is not None]
-
-    def _by_outcome(
-        self,
-        patients: Sequence[PracticePatient],
-        treated: Sequence[dict[ClinicalTask, TaskDone]],
-        recovered: Callable[[PracticePatient, bool], bool],
-    ) -> list[New]:
-        """Returns what is remembered where it sees only who is well again: all that it did for them."""
+        told, judged_by = [*came.values()], "truth"
+        if self._recovered is not None:
+            plan, judged_by = came.get(ClinicalTask.TREATMENT), "outcome"
+            is_well = self._recovered(patient, plan is not None and plan.is_right)
+            told = [one._replace(right=(one.answered.label,) if is_well else ()) for one in told]
+        lessons = await asyncio.gather(*map(self._lesson, told))
         new = []
-        for patient, came in zip(patients, treated, strict=True):
-            plan = came.get(ClinicalTask.TREATMENT)
-            if recovered(patient, plan is not None and plan.is_right):
-                kept = (one for one in came.values() if one.answered.label and self._remembers.records)
-                new += [New(one.put.task, _record(one, judged_by="outcome"), one.vector) for one in kept]
-        return new
+        for n, (one, lesson) in enumerate(zip(told, lessons, strict=True)):
+            asked, (label, reasoning, _) = one.put.asked, one.answered
+            # An outcome does not say which task led to it.
+            led_to = () if self._recovered else tuple(later.put.task for later in told[n + 1 :] if later.is_right)
+            entry = entry_of(asked, label, reasoning, one.right, lesson=lesson, led_to=led_to, judged_by=judged_by)
+            if entry is not None and (self._remembers.records or not isinstance(entry, MedicalRecord)):
+                new.append(New(one.put.task, entry, one.vector))
+        return came, new
 
     async def _lesson(self, one: TaskDone) -> Lesson | None:
         if one.is_right or not one.right or not one.answered.label or not self._remembers.experience:
             return None
         return await self._learner.learn(one.put, one.brought, one.answered, one.right)
 
-    def _entry(self, one: TaskDone, came: Mapping[ClinicalTask, TaskDone], lesson: Lesson | None) -> Entry | None:
-        if one.is_right:
-            if not self._remembers.records:
-                return None
-            order = list(ClinicalTask)
-            later = order[order.index(one.put.task) + 1 :]
-            return _record(one, led_to=tuple(task for task in later if task in came and came[task].is_right))
-        if lesson is None:
-            return None
-        return Experience(
-            asked=one.put.asked,
-            before=one.answered.label,
-            after=lesson.after,
-            right=one.right,
-            principle=lesson.principle,
-        )
-
     # --- the test
 
     async def _point(self, patients: Sequence[PracticePatient], done: int, right: Mapping[ClinicalTask, int]) -> Point:
         treated = await self.test(patients, when=str(done))
-        diseases: dict[str, tuple[int, Counter[ClinicalTask]]] = {}
-        for patient, came in zip(patients, treated, strict=True):
-            n, counts = diseases.get(patient.disease.id, (0, Counter[ClinicalTask]()))
-            counts.update(task for task, one in came.items() if one.is_right)
-            diseases[patient.disease.id] = n + 1, counts
-        total = sum((counts for _, counts in diseases.values()), Counter[ClinicalTask]())
+        flags = [{task: one.is_right for task, one in came.items()} for came in treated]
+        by_disease: dict[str, list[dict[ClinicalTask, bool]]] = {}
+        for patient, done_rightly in zip(patients, flags, strict=True):
+            by_disease.setdefault(patient.disease.id, []).append(done_rightly)
+
+        def counts(some: Sequence[Mapping[ClinicalTask, bool]]) -> dict[ClinicalTask, int]:
+            return {task: sum(one.get(task, False) for one in some) for task in ClinicalTask}
+
         return Point(
             patients=done,
             n=len(patients),
-            right={task: total[task] for task in ClinicalTask},
-            by_disease={id: (n, {task: counts[task] for task in ClinicalTask}) for id, (n, counts) in diseases.items()},
+            right=counts(flags),
+            by_disease={id: (len(some), counts(some)) for id, some in by_disease.items()},
             train={task: right.get(task, 0) for task in ClinicalTask},
             records={task: len(self._memory.records[task]) for task in ClinicalTask},
             experience={task: len(self._memory.experience[task]) for task in ClinicalTask},
-            wrong={task: done - right.get(task, 0) for task in ClinicalTask},
             unusable=sum(not one.answered.label for came in treated for one in came.values()),
-            of_patients={
-                patient.case.id: {task: one.is_right for task, one in came.items()}
-                for patient, came in zip(patients, treated, strict=True)
-            },
+            of_patients={patient.case.id: one for patient, one in zip(patients, flags, strict=True)},
         )
 
     # --- answers
@@ -277,20 +244,10 @@ class Practice:
             if keep:
                 self._vectors[query] = vector
         records, experience = self._wanted
-        (brought,) = self._memory.recall(
+        brought = self._memory.recall(
             put.task,
-            vector[None, :],
+            vector,
             records=records if self._remembers.records else 0,
             experience=experience if self._remembers.experience else 0,
         )
         return TaskDone(put, vector, brought, await self._learner.answer(put, brought), ())
-
-
-def _record(one: TaskDone, *, led_to: tuple[ClinicalTask, ...] = (), judged_by: str = "truth") -> MedicalRecord:
-    return MedicalRecord(
-        asked=one.put.asked,
-        answer=one.answered.label,
-        reasoning=one.answered.reasoning,
-        led_to=led_to,
-        judged_by=judged_by,
-    )

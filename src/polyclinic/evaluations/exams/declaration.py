@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
 from cyclopts import Parameter
+from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.evaluations.evaluation import (
@@ -22,9 +24,11 @@ from polyclinic.evaluations.evaluation import (
     judge_failure,
 )
 from polyclinic.evaluations.exams.evaluation import (
+    Answered,
     ExamPlay,
     Learning,
     Match,
+    MethodResult,
     compare,
     entrant,
     exam,
@@ -37,13 +41,16 @@ from polyclinic.evaluations.exams.methods import (
     open_exam_memory,
     remembering,
 )
-from polyclinic.evaluations.exams.tables import (
-    ExamResult,
-    exam_output,
-    wrong_answers,
-)
+from polyclinic.evaluations.measuring import show_compared
+from polyclinic.evaluations.outcomes import outcome_row
 from polyclinic.evaluations.protocol import check_methods, followed, say
-from polyclinic.judging.error_categories import ErrorCategory, find_categories, read_words
+from polyclinic.judging.error_categories import (
+    Categories,
+    ErrorCategory,
+    MissedQuestion,
+    find_categories,
+    read_words,
+)
 from polyclinic.judging.people import people_words
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
@@ -55,6 +62,7 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
 from polyclinic.questions.layouts import Topic, of_topic, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.options import (
     FILE,
     FILES,
@@ -67,16 +75,50 @@ from polyclinic.run.options import (
     Several,
     each_once,
 )
-from polyclinic.run.output import Output, safe_name
+from polyclinic.run.output import Output, json_line, safe_name
+from polyclinic.seeds import derive
 from polyclinic.settings import setting
+from polyclinic.statistics.comparison import Against
+from polyclinic.statistics.uncertainty import share
+from polyclinic.terminal.figures import low_to_high, money
 from polyclinic.terminal.screen import note, plain
-from polyclinic.terminal.tables import counted
+from polyclinic.terminal.tables import Column, chart, counted, few_line, interval, table_of, tokens
 
 SHIPPED = "shipped"
 """The name of a handful of questions that come with polyclinic, to try things out."""
 
 Exam = Literal["medqa", "medmcqa", "pubmedqa", "mmlu", "any"]
 EXAMS: tuple[Exam, ...] = get_args(Exam)
+
+
+class ExamResult(NamedTuple):
+    """The results of every model's methods, and the categories of the wrong answers if they were sorted."""
+
+    methods: list[MethodResult]
+    categories: Categories | None = None
+
+
+def wrong_answers(
+    results: Iterable[MethodResult], questions: Sequence[ExamQuestion], *, most: int | None = None, seed: int = 0
+) -> list[MissedQuestion]:
+    """Returns the wrong answers of methods; of each at most so many, drawn by the seed (the paper looks at 40).
+
+    A question without a readable answer has no reasoning to sort.
+    """
+    by_id = {question.question.id: question for question in questions}
+    found: list[MissedQuestion] = []
+    for result in results:
+        name = safe_name(result.name)
+        missed = [
+            MissedQuestion(question=by_id[one.id], method=name, outcome=one.outcome)
+            for one in result.answered
+            if one.outcome.answers and not one.right
+        ]
+        if most is not None and most < len(missed):
+            drawn = derive(seed, "wrong answers", name).sample(range(len(missed)), most)
+            missed = [missed[place] for place in sorted(drawn)]
+        found += missed
+    return found
 
 
 @Parameter(name="*")
@@ -293,6 +335,220 @@ def _check(result: ExamResult) -> None:
             note(plain(f"{one.name} broke on {many}, counted as wrong; the first, {first.id}: {first.outcome.problem}"))
     if useless := [one.name for one in result.methods if one.broken and len(one.broken) == len(one.answered)]:
         raise BrokenMethod(f"{', '.join(useless)}: no question was answered without a mistake of the method's")
+
+
+def exam_output(
+    result: ExamResult,
+    against: Sequence[Against],
+    *,
+    title: str,
+    about: Mapping[str, Any],
+    chosen: Sequence[ChosenMethod],
+    judge: str | None,
+) -> Output:
+    """Returns the output: document, which begins with `about`, tables, and a file of each method's outcomes."""
+    methods, found = result.methods, result.categories
+    failed = [one for of in methods for one in of.answered if one.outcome.failed]
+    named = (
+        "name",
+        "accuracy",
+        "readable_accuracy",
+        "n",
+        "unreadable",
+        "failed",
+        "ends",
+        "cost",
+        "by_subject",
+        "stability",
+    )
+    documents = [
+        {**{name: getattr(one, name) for name in named}, "questions": list(map(_question, one.answered))}
+        for one in methods
+    ]
+    document = {**about, "methods": documents, "comparisons": against}
+    measures = [ItemMeasure(name="right", share=True)]
+    if found is not None:
+        document["errors"] = errors_document(found, judge)
+        measures += [ItemMeasure(name=str(kind), share=True) for kind in ErrorCategory]
+
+    def show(screen: Console) -> None:
+        if not methods:
+            screen.print("nothing")
+            return
+        _show_methods(screen, title, methods, against, chosen)
+        if found is not None:
+            _show_errors(screen, found, judge)
+
+    return Output(
+        document=document,
+        show=show,
+        files={f"{safe_name(one.name)}.jsonl": map(json_line, one.answered) for one in methods},
+        written="",
+        failed=len(failed),
+        n=sum(one.n for one in methods),
+        plays="questions",
+        failures=f"the first, {failed[0].id}: {failed[0].outcome.problem}" if failed else "",
+        rows=[*_rows(result, about["dataset"], about["seed"])],
+        measures=measures,
+    )
+
+
+def _rows(result: ExamResult, dataset: str, seed: int) -> Iterator[ItemRow]:
+    """Yields what each method made of each question."""
+    kinds = {} if result.categories is None else {(one.question, one.method): one for one in result.categories.answers}
+    for method in result.methods:
+        name = safe_name(method.name)
+        for line, one in enumerate(method.answered, 1):
+            values = {"right": 100.0 * one.right}
+            kind = kinds.get((one.id, name))
+            if kind is not None and kind.category is not None:
+                values |= {str(other): 100.0 * (other is kind.category) for other in ErrorCategory}
+            yield outcome_row(
+                one.outcome,
+                values,
+                item=one.id,
+                set=f"{dataset} {one.subject}".strip() if dataset == "mmlu" else dataset,
+                model=method.model,
+                method=method.method,
+                seed=seed,
+                seconds=round(one.seconds, 3),
+                at=f"{name}.jsonl:{line}",
+            )
+
+
+def _question(answered: Answered) -> dict[str, Any]:
+    outcome = answered.outcome
+    further = {"problem": outcome.problem, "sources": [one.source for one in answered.references]}
+    return {
+        "id": answered.id,
+        "answers": sorted(outcome.answers),
+        "key": answered.key,
+        "right": answered.right,
+        "end": str(outcome.end),
+        "calls": outcome.calls,
+        "round_trips": outcome.round_trips,
+        **{name: value for name, value in further.items() if value},
+    }
+
+
+_COLUMNS: dict[str, Column] = {
+    "method": "name",
+    "right %": ("accuracy", ".1f"),
+    "95 % interval": lambda one: interval(one.accuracy, ".1f"),
+    "readable %": ("readable_accuracy.mean", ".1f"),
+    "n": "accuracy.n",
+    "unread.": "unreadable",
+    "failed": "failed",
+    "broken": lambda one: len(one.broken),
+    "calls": ("cost.calls", ".1f"),
+    "trips": ("cost.round_trips", ".1f"),
+    "tokens": lambda one: tokens(one.cost.tokens_in + one.cost.tokens_out, one.cost.calls),
+    "cost": lambda one: None if one.cost.money is None else money(one.cost.money),
+    "s": "cost.seconds",
+}
+_SHUFFLED: dict[str, Column] = {
+    "method": "name",
+    "answer stays %": ("stability.stays", ".1f"),
+    "n": "stability.stays.n",
+    "right % shuffled": ("stability.accuracy", ".1f"),
+    "right %": ("accuracy", ".1f"),
+}
+
+
+def _show_methods(
+    screen: Console,
+    title: str,
+    results: Sequence[MethodResult],
+    against: Sequence[Against],
+    chosen: Sequence[ChosenMethod],
+) -> None:
+    """Prints accuracy and costs, sweeps, the shuffled options, the subjects, and the comparisons."""
+    screen.print(table_of(title, results, _COLUMNS, optional=("broken", "cost")))
+    if few := few_line([one.accuracy.n for one in results], "question"):
+        screen.print(few, style="dim")
+    screen.print(
+        "right: of all questions that the endpoint answered, unreadable ones counted as wrong; readable: of those that "
+        "could be read.\nn: questions answered; calls, trips (calls in a row), tokens, seconds: a question.",
+        style="dim",
+    )
+    if any(one.broken for one in results):
+        screen.print("broken: the method itself made a mistake, which is counted as wrong.", style="dim")
+    screen.print()
+    _show_sweeps(screen, results, chosen)
+    if stable := [one for one in results if one.stability is not None]:
+        screen.print(table_of("options shuffled", stable, _SHUFFLED), "")
+    subjects = dict.fromkeys(subject for one in results for subject in one.by_subject)
+    if subjects:
+        columns: dict[str, Column] = {"subject": lambda subject: subject or "(none)", "n": partial(_number_of, results)}
+        for one in results:
+            columns[one.name] = (one.by_subject.get, ".1f")
+        screen.print(table_of("right % by subject", subjects, columns), "")
+    pairs: dict[str, Column] = {"method": "first", "less": "second"}
+    show_compared(screen, "on the questions of both", against, pairs, test="McNemar's exact test", form="+.1f")
+
+
+def _number_of(results: Sequence[MethodResult], subject: str) -> str:
+    """Returns how many questions of a subject were answered; what failed of one method another may have answered."""
+    counts = sorted({one.by_subject[subject].n for one in results if subject in one.by_subject})
+    return "-".join(dict.fromkeys((str(counts[0]), str(counts[-1]))))
+
+
+def _show_sweeps(screen: Console, results: Sequence[MethodResult], chosen: Sequence[ChosenMethod]) -> None:
+    """Prints a chart of each setting that takes three or more numbers while the others are the same."""
+    sweeps: dict[tuple[str, ...], list[tuple[float, ChosenMethod]]] = {}
+    for one in chosen:
+        for key, value in one.settings.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                held = sorted(f"{other}={set_to}" for other, set_to in one.settings.items() if other != key)
+                sweeps.setdefault((key, one.name, *held), []).append((value, one))
+    for model in dict.fromkeys(one.model for one in results):
+        accuracies = {one.method: one.accuracy for one in results if one.model == model}
+        for (key, name, *held), points in sweeps.items():
+            there = sorted((value, one.label) for value, one in points if one.label in accuracies)
+            if len(there) > 2:
+                rows = [(f"{value:g}", accuracies[label]) for value, label in there]
+                heading = f"right % by {key}: {' '.join((name, *held))}" + (f", {model}" if model else "")
+                screen.print(plain(heading), style="bold", soft_wrap=True)
+                screen.print(chart(rows), "")
+
+
+def errors_document(found: Categories, judge: str | None) -> dict[str, Any]:
+    """Returns what `--json` prints of the categories (MedAgents, Figure 5); the examples are the first of each."""
+    n = sum(found.counts.values())
+    first = {str(one.category): one.question for one in reversed(found.answers) if one.category is not None}
+    shares = {
+        str(kind): dict(zip(("share", "low", "high"), share(count, n), strict=True))
+        for kind, count in found.counts.items()
+    }
+    named = ("version", "prompts", "counts", "sources", "unreadable", "failed", "unasked", "unused", "answers")
+    fields = {name: getattr(found, name) for name in named}
+    return {"judge": judge, "looked_at": len(found.answers), "shares": shares, "examples": first, **fields}
+
+
+def _show_errors(screen: Console, found: Categories, judge: str | None) -> None:
+    """Prints how many of the wrong answers are of each kind, by the judge and by people."""
+    n = sum(found.counts.values())
+    columns: dict[str, Column] = {
+        "category": str,
+        "%": (lambda kind: share(found.counts[kind], n)[0], ".1f"),
+        "95 % interval": lambda kind: low_to_high(*share(found.counts[kind], n)[1:], ".1f"),
+        "n": lambda kind: found.counts[kind],
+        "by the judge": lambda kind: found.sources.get("judge", {}).get(kind, 0),
+        "by people": lambda kind: found.sources.get("human", {}).get(kind, 0),
+    }
+    screen.print(table_of("why answers are wrong", found.counts, columns))
+    told = [f"{len(found.answers)} wrong answers looked at, {n} sorted."]
+    if judge is None:
+        told.append(f"Without a judge only people's verdicts count; {found.unasked} wrong answers are not sorted.")
+    else:
+        unreadable, failed = sum(found.unreadable.values()), sum(found.failed.values())
+        version = f"prompts of version {found.version} ({found.prompts})"
+        told.append(f"Judge {plain(judge)}, {version}: {unreadable} unreadable, {failed} failed.")
+    if found.unused:
+        first = ", ".join(plain(f"{question} of {method}") for question, method in found.unused[:5])
+        told.append(f"{len(found.unused)} of people's verdicts are on no answer looked at: {first}")
+    for line in told:
+        screen.print(line, style="dim")
 
 
 EXAM: Evaluation[ExamOptions, MedAgentsSettings] = Evaluation(

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -19,6 +18,7 @@ import msgspec
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.evaluations.evaluation import QUESTIONS_AT_ONCE, Play, Plays
+from polyclinic.evaluations.outcomes import compare_methods
 from polyclinic.frames import Tabular
 from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.self_consistency import self_consistency
@@ -29,7 +29,7 @@ from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import shuffled
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.retrieval.retriever import LookingUp, looked_up_once
-from polyclinic.statistics.comparison import Against, compare_values, of_shares
+from polyclinic.statistics.comparison import Against, of_shares
 from polyclinic.statistics.uncertainty import Estimate, share_estimate
 
 
@@ -43,16 +43,6 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     right: bool  # exactly the right options were chosen
     seconds: float  # from the question to its outcome, waiting for the endpoint included
     references: tuple[ShownPassage, ...] = ()  # looked up for it
-
-    @property
-    def failed(self) -> bool:
-        """No endpoint answered: outside the accuracy."""
-        return self.outcome.end is OutcomeEnd.FAILED
-
-    @property
-    def readable(self) -> bool:
-        """There is an answer, right or wrong."""
-        return bool(self.outcome.answers)
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +68,7 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     accuracy: Estimate  # in percent, over all questions that an endpoint answered
-    readable: Estimate  # accuracy among the answers that could be read
+    readable_accuracy: Estimate  # among the answers that could be read
     ends: dict[OutcomeEnd, int]
     cost: Cost
     by_subject: dict[str, Estimate]  # accuracy for each subject, if there are several
@@ -92,19 +82,24 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return self.name.removeprefix(f"{self.model}: ")
 
     @property
+    def n(self) -> int:
+        """Questions that were put."""
+        return len(self.answered)
+
+    @property
     def unreadable(self) -> int:
         """Questions that the model answered without an answer: unreadable, refused, cut off."""
-        return sum(not one.readable and not one.failed for one in self.answered) - len(self.broken)
+        return sum(one.outcome.unreadable for one in self.answered)
 
     @property
     def failed(self) -> int:
-        """Questions that no endpoint answered."""
-        return self.ends.get(OutcomeEnd.FAILED, 0)
+        """Questions that no endpoint answered; they are outside the accuracy."""
+        return sum(one.outcome.failed for one in self.answered)
 
     @property
     def broken(self) -> list[Answered]:
         """Questions on which a method of the user's made a mistake; they count as not correct."""
-        return [one for one in self.answered if one.outcome.end is OutcomeEnd.BROKEN]
+        return [one for one in self.answered if one.outcome.broken]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +167,7 @@ def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = No
                 subject=item.subject,
                 key=key,
                 outcome=outcome,
-                right=is_right(outcome, key),
+                right=outcome.answers == frozenset(key),
                 seconds=seconds,
                 references=(await shown(item.question)).references,
             )
@@ -295,11 +290,6 @@ async def run_methods(
     return list((await plays.hold(players, advance=advance)).values())
 
 
-def is_right(outcome: Outcome, key: Iterable[str]) -> bool:
-    """Whether exactly the right options were chosen."""
-    return outcome.answers == frozenset(key)
-
-
 def result(name: str, answered: Sequence[Answered], *, model: str = "") -> MethodResult:
     """Sums up what a method made of the questions."""
     subjects = list(dict.fromkeys(one.subject for one in answered))
@@ -316,7 +306,7 @@ def result(name: str, answered: Sequence[Answered], *, model: str = "") -> Metho
     return MethodResult(
         name=name,
         accuracy=accuracy(answered),
-        readable=accuracy(one for one in answered if one.readable),
+        readable_accuracy=accuracy(one for one in answered if one.outcome.answers),
         ends=dict(Counter(one.end for one in outcomes)),
         cost=cost,
         by_subject={s: accuracy(one for one in answered if one.subject == s) for s in subjects if len(subjects) > 1},
@@ -328,18 +318,18 @@ def result(name: str, answered: Sequence[Answered], *, model: str = "") -> Metho
 
 def accuracy(answered: Iterable[Answered]) -> Estimate:
     """Returns the share of right answers, in percent, over the questions that an endpoint answered."""
-    return share_estimate([100.0 * one.right for one in answered if not one.failed])
+    return share_estimate([100.0 * one.right for one in answered if not one.outcome.failed])
 
 
 def stability(
     straight: Sequence[Answered], again: Sequence[Answered], back: Mapping[str, Mapping[str, str]]
 ) -> Stability:
     """Returns what shuffling the options did; `back` has, by question, for each new key the key that it had before."""
-    before = {one.id: one for one in straight if one.readable}
+    before = {one.id: one for one in straight if one.outcome.answers}
     stays = [
         100.0 * (frozenset(back[one.id][key] for key in one.outcome.answers) == before[one.id].outcome.answers)
         for one in again
-        if one.readable and one.id in before
+        if one.outcome.answers and one.id in before
     ]
     return Stability(stays=share_estimate(stays), accuracy=accuracy(again))
 
@@ -350,12 +340,13 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
     Raises:
         KeyError: no method has the baseline's name.
     """
-    if baseline is None:
-        pairs = [(second, first) for first, second in combinations([one.name for one in results], 2)]
-    else:
+    pairs = None
+    if baseline is not None:
         bases = {one.model: one.name for one in results if baseline in (one.name, one.method)}
         if results and not bases:
             raise KeyError(baseline)
         pairs = [(one.name, base) for one in results if (base := bases.get(one.model)) not in (None, one.name)]
-    rights = {one.name: {each.id: 100.0 * each.right for each in one.answered if not each.failed} for one in results}
-    return compare_values(Against, {"": rights}, pairs, lambda _: of_shares(seed))
+    rights = {
+        one.name: {each.id: 100.0 * each.right for each in one.answered if not each.outcome.failed} for one in results
+    }
+    return compare_methods(rights, of_shares(seed), pairs)

@@ -17,7 +17,8 @@ from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.table import ChosenMethod
-from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting
 from polyclinic.terminal.screen import note, plain

@@ -29,7 +29,6 @@ from polyclinic.evaluations.mvme.evaluation import (
     Consultations,
     Entrant,
     EntrantResult,
-    Graded,
     TablePart,
     grade,
     linked_by,
@@ -72,7 +71,7 @@ from polyclinic.run.options import (
     TeamOptions,
     each_once,
 )
-from polyclinic.run.output import Output, first_failure, output_of_visits
+from polyclinic.run.output import Output, output_of_visits
 from polyclinic.settings import setting
 from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
@@ -91,22 +90,16 @@ class Versus(Compared, frozen=True, kw_only=True, rename={"measure": "aspect"}):
 
 
 class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """All entrants, every two of them compared, and what the judge cannot tell apart.
-
-    Attributes:
-        judge_prompts: the hash of its prompts, or of the numbers that its rules were fitted to.
-        names_by: the model that read the diseases out of the diagnoses, "" if they are as typed.
-        names_by_rules: how often rules had to, by failure.
-    """
+    """All entrants, every two of them compared, and what the judge cannot tell apart."""
 
     judge: str
     judge_version: int
-    judge_prompts: str
+    judge_prompts: str  # the hash of its prompts, or of the numbers that its rules were fitted to
     entrants: tuple[EntrantResult, ...]
     comparisons: tuple[Versus, ...]
     ties: tuple[Ties, ...]
-    names_by: str = ""
-    names_by_rules: dict[str, int] = {}
+    names_by: str = ""  # the model that read the diseases out of the diagnoses, "" if they are as typed
+    names_by_rules: dict[str, int] = {}  # how often rules had to, by failure
 
 
 MvmePlay = Play[Case, Entrant, Visit | TeamVisit, Judgement | None]
@@ -150,14 +143,9 @@ def mvme(
             entrant = theirs[0].player if theirs else Entrant(name, ())
             one = await sum_up(
                 entrant,
-                [Graded(play.item, play.played, play.scored) for play in theirs],
+                [(play.item, play.played, play.scored) for play in theirs],
                 grades=partial(summarise_grades, missing_grade=missing_grade, seed=seed),
-                codes=lambda graded: linked_by(
-                    linkers,
-                    ((case, visit) for case, visit, _ in graded),
-                    names=None if read is None else read.names,
-                    seed=seed,
-                ),
+                codes=partial(linked_by, linkers, names=None if read is None else read.names, seed=seed),
                 reasons=partial(
                     find_reasons,
                     judge=reason_judge,
@@ -168,15 +156,9 @@ def mvme(
                 seed=seed,
             )
             entrants.append(one)
-        grades: dict[str, dict[str, dict[str, float]]] = {
-            str(aspect): {
-                one.name: {j.case: float(given) for j in one.judgements if (given := j.grades.get(aspect)) is not None}
-                for one in entrants
-            }
-            for aspect in Aspect
-        }
         pairs = combinations((one.name for one in entrants), 2)
-        compared = compare_values(Versus, grades, pairs, lambda _: of_means(seed))
+        values = {one.name: one.values for one in entrants}
+        compared = compare_values(Versus, values, list(Aspect), pairs, lambda _: of_means(seed))
         return MvmeResult(
             judge=judge.name,
             judge_version=judge.version,
@@ -373,15 +355,9 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
         prepare=prepare,
         visits=options,
         doctors=minds,
-        models=[options.judge, names_by, personas],
+        judges=[options.judge, names_by],
+        models=[personas],
         director=options.director,
-        roles={
-            "doctor": minds,
-            "patient": [options.patient],
-            "examiner": [options.examiner],
-            "director": [director],
-            "judge": [options.judge, names_by],
-        },
         cases=cases,
         in_person=not alone,
         people=people,
@@ -398,9 +374,8 @@ MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect
 
 def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> ItemRow:
     """Returns the grades of a case, 1 to 4; a visit that failed has none."""
-    grades = next((judged.grades for judged in entrant.judgements if judged.case == visit.case), {})
     return item_row(
-        {str(aspect): float(grade) for aspect, grade in grades.items() if grade is not None},
+        entrant.values.get(visit.case, {}),
         item=visit.case,
         model=entrant.name,
         seed=seed,
@@ -432,7 +407,6 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, P
         },
         written="Traces, judgements and summary: {}",
         failed=sum(sum(one.failed.values()) for one in result.entrants),
-        failures=first_failure(visit for one in result.entrants for visit in one.visits),
         measures=MEASURES,
     )
 

@@ -16,7 +16,7 @@ import msgspec
 
 from polyclinic.answering.calls import needed, together
 from polyclinic.cases.case import Case
-from polyclinic.events import Examined, Failed, Order, Role, Said, Shared
+from polyclinic.events import Examined, Failed, Order, Role, Said, Shared, Trace
 from polyclinic.frames import Tabular
 from polyclinic.judging.director import Judge, without_report
 from polyclinic.judging.failure_reasons import Missed, Reasons, is_missed
@@ -84,37 +84,24 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How one entrant did.
-
-    Attributes:
-        verdicts: the director's grades (Table 2).
-        icd: by language, the codes named (Table 3); nothing for a language without a table.
-        qa: questions and answers a visit; of a team, of all its doctors together.
-        tests: requests that reached the examiner a visit, likewise.
-        told_as_normal: examinations that are not recorded and that the examiner called normal, over all graded visits.
-        rounds: of a team: rounds to consensus (§6.2, Figure 4).
-        departments: by the cases' department, where they name any.
-        reasons: why the diagnoses that are graded 1 went wrong (Table 5).
-        no_report: visits in which the doctor's answer could not be used: graded 1, and counted.
-        failed: visits that failed otherwise, by what failed; outside every mean.
-        calls: by case, those that its report needed, also if they served other entrants.
-    """
+    """How one entrant did."""
 
     name: str
     setting: TablePart
-    verdicts: GradeSummary
-    icd: dict[Language, IcdSummary]
-    qa: Estimate
-    tests: Estimate
-    told_as_normal: int
-    rounds: Rounds | None
-    departments: dict[str, DepartmentResult]
-    reasons: Reasons
-    no_report: int
-    failed: dict[str, int]
+    verdicts: GradeSummary  # the director's grades (Table 2)
+    icd: dict[Language, IcdSummary]  # the codes named (Table 3); nothing for a language without a table
+    qa: Estimate  # questions and answers a visit; of a team, of all its doctors together
+    tests: Estimate  # requests that reached the examiner a visit, likewise
+    told_as_normal: int  # examinations that are not recorded and were called normal, over all graded visits
+    rounds: Rounds | None  # of a team: rounds to consensus (§6.2, Figure 4)
+    departments: dict[str, DepartmentResult]  # by the cases' department, where they name any
+    reasons: Reasons  # why the diagnoses that are graded 1 went wrong (Table 5)
+    no_report: int  # visits in which the doctor's answer could not be used: graded 1, and counted
+    failed: dict[str, int]  # visits that failed otherwise, by what failed; outside every mean
     judgements: tuple[Judgement, ...]
     visits: tuple[Visit | TeamVisit, ...]
-    calls: dict[str, CallTotal] = {}
+    values: dict[str, dict[str, float]] = {}  # the grades by case and aspect, as numbers
+    calls: dict[str, CallTotal] = {}  # by case, those that its report needed, also if they served other entrants
 
 
 class Consultations:
@@ -187,60 +174,58 @@ class Consultations:
             return seen
 
 
-class Graded(NamedTuple):
-    """A case as an entrant saw it, and the judgement on the report; None where the visit failed."""
-
-    case: Case
-    visit: Visit | TeamVisit
-    judgement: Judgement | None
-
-
 async def sum_up(
     entrant: Entrant,
-    played: Sequence[Graded],
+    played: Sequence[tuple[Case, Visit | TeamVisit, Judgement | None]],
     *,
     grades: Callable[[Sequence[Judgement]], GradeSummary],
-    codes: Callable[[Sequence[Graded]], dict[Language, IcdSummary]],
+    codes: Callable[[Sequence[tuple[Case, Visit | TeamVisit]]], dict[Language, IcdSummary]],
     reasons: Callable[[Sequence[Missed]], Awaitable[Reasons]],
     calls: dict[str, CallTotal],
     seed: int,
 ) -> EntrantResult:
     """Sums up the visits of an entrant, by the means of grades, the codes of diagnoses, and the reasons of misses."""
-    name, graded = entrant.name, [one for one in played if one.judgement is not None]
-    judgements = tuple(one.judgement for one in graded if one.judgement is not None)
-    visits = [consultations_of(one.visit) for one in graded]
-    missed = [
-        Missed(case=case, doctor=name, report=visit.report, done=None if entrant.one_step else examined(visit))
-        for case, visit, judgement in graded
-        if judgement is not None and visit.report is not None and is_missed(judgement)
-    ]
-    failures = [(one.visit, one.visit.trace.last(Failed)) for one in played if one.judgement is None]
-    teams = [one.visit for one in graded if isinstance(one.visit, TeamVisit)]
+    graded = [(case, visit, judged) for case, visit, judged in played if judged is not None]
+    failures = [(visit, visit.trace.last(Failed)) for _, visit, judged in played if judged is None]
+    questions, examinations, missed = list[float](), list[list[Examined]](), list[Missed]()
+    for case, visit, judged in graded:
+        questions.append(float(sum(map(answers_in, visit.traces))))
+        examinations.append([event for trace in visit.traces for event in trace if isinstance(event, Examined)])
+        if visit.report is not None and is_missed(judged):
+            done = tuple(dict.fromkeys(one.examination for event in examinations[-1] for one in event.findings))
+            seen = None if entrant.one_step else done
+            missed.append(Missed(case=case, doctor=entrant.name, report=visit.report, done=seen))
     departments = {}
-    for place, n in Counter(one.case.department for one in graded if one.case.department).most_common():
-        there = [one for one in graded if one.case.department == place]
-        linked = list(codes(there).values())
+    for place, n in Counter(case.department for case, *_ in graded if case.department).most_common():
+        there = [one for one in graded if one[0].department == place]
+        linked = list(codes([(case, visit) for case, visit, _ in there]).values())
         departments[place] = DepartmentResult(
             n=n,
-            metrics=grades([one.judgement for one in there if one.judgement is not None]).metrics,
+            metrics=grades([judged for *_, judged in there]).metrics,
             # Of two languages, the figure would be of two tables.
             icd_f1=linked[0].metrics["f1"] if len(linked) == 1 else None,
         )
+    teams = [visit for _, visit, _ in graded if isinstance(visit, TeamVisit)]
+    judgements = tuple(judged for *_, judged in graded)
     return EntrantResult(
-        name=name,
+        name=entrant.name,
         setting=entrant.setting,
         verdicts=grades(judgements),
-        icd=codes(graded),
-        qa=estimate([float(sum(map(answers_in, some))) for some in visits], seed=seed),
-        tests=estimate([float(sum(map(examinations_in, some))) for some in visits], seed=seed),
-        told_as_normal=sum(visit.told_as_normal for some in visits for visit in some),
+        icd=codes([(case, visit) for case, visit, _ in graded]),
+        qa=estimate(questions, seed=seed),
+        tests=estimate([float(len(some)) for some in examinations], seed=seed),
+        told_as_normal=sum(len(event.told_as_normal) for some in examinations for event in some),
         rounds=_rounds(teams) if entrant.setting is TablePart.COLLABORATION else None,
         departments=departments,
         reasons=await reasons(missed),
-        no_report=sum(one.visit.report is None for one in graded),
+        no_report=sum(visit.report is None for _, visit, _ in graded),
         failed=dict(Counter(f"{one.who}: {one.error}" if one else str(visit.end) for visit, one in failures)),
         judgements=judgements,
-        visits=tuple(one.visit for one in played),
+        visits=tuple(visit for _, visit, _ in played),
+        values={
+            one.case: {str(aspect): float(grade) for aspect, grade in one.grades.items() if grade is not None}
+            for one in judgements
+        },
         calls=calls,
     )
 
@@ -302,25 +287,6 @@ def pair_of(case: Case, visit: Visit | TeamVisit) -> NamedPair:
     return NamedPair(id=case.id, given=given, reference=case.truth.diagnoses)
 
 
-def answers_in(visit: Visit) -> int:
+def answers_in(trace: Trace) -> int:
     """Returns how many of the doctor's turns the patient answered (#QA), once where it went to the examiner between."""
-    said = (e for e in visit.trace if isinstance(e, Said) and e.who is Role.PATIENT)
-    return len({e.turn for e in said if e.turn > 0})
-
-
-def examinations_in(visit: Visit) -> int:
-    """Returns how often a request reached the examiner (#Test)."""
-    return sum(isinstance(e, Examined) for e in visit.trace)
-
-
-def consultations_of(visit: Visit | TeamVisit) -> tuple[Visit, ...]:
-    """Returns the doctors' own visits; of one doctor, that one."""
-    return (visit,) if isinstance(visit, Visit) else visit.consultations
-
-
-def examined(visit: Visit | TeamVisit) -> tuple[str, ...]:
-    """Returns the names of the examinations that were done, by whichever doctor."""
-    found = (
-        f.examination for v in consultations_of(visit) for e in v.trace if isinstance(e, Examined) for f in e.findings
-    )
-    return tuple(dict.fromkeys(found))
+    return len({e.turn for e in trace if isinstance(e, Said) and e.who is Role.PATIENT and e.turn > 0})

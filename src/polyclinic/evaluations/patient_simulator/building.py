@@ -22,6 +22,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
+from polyclinic.evaluations.patient_simulator.evaluation import LabelledRecord, LabelledTest, Round, Vignette
 from polyclinic.events import EFFECTIVE, Role, Said, State
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import lexicon_of
@@ -89,22 +90,24 @@ class BuiltCase(msgspec.Struct, frozen=True, kw_only=True):
 
 def _built(case: Case, rounds: Sequence[WrittenRound], tests: Mapping[int, Mapping[State, WrittenTest]]) -> BuiltCase:
     """Returns a case in AIE's layout, what is effective in the information's own words."""
-    information, matched, questions = information_of(case), 0, 0
-    by_length: dict[str, dict[str, Any]] = {str(length): {} for length in tests}
+    information, matched = information_of(case), 0
+    by_length: dict[str, dict[str, LabelledTest]] = {str(length): {} for length in tests}
     for length, asked in tests.items():
         for state, one in asked.items():
-            answer, questions = one.answer, questions + 1
+            answer = one.answer
             if state in EFFECTIVE and not standing([answer], information):
                 answer, matched = nearest(answer, information), matched + 1
-            test = {"question": one.question, "answer": answer, "human_answer": "", "human_state": str(state)}
+            test = LabelledTest(question=one.question, answer=answer, human_answer="", human_state=state)
             by_length[str(length)][str(state)] = test
-    record = {
-        "id": case.id,
-        "raw_data": {"question": information},
-        "dialogue": [msgspec.to_builtins(one) for one in rounds],
-        "patient_test": by_length,
-    }
-    return BuiltCase(record=record, questions=questions, matched=matched, lacking=len(tests) * len(KINDS) - questions)
+    said = [Round(one.doctor, one.patient) for one in rounds]
+    record = LabelledRecord(id=case.id, raw_data=Vignette(information), patient_test=by_length, dialogue=said)
+    questions = sum(map(len, tests.values()))
+    return BuiltCase(
+        record=msgspec.to_builtins(record),
+        questions=questions,
+        matched=matched,
+        lacking=len(tests) * len(KINDS) - questions,
+    )
 
 
 async def build_by_model(

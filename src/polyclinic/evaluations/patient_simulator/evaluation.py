@@ -1,12 +1,17 @@
-"""How well a simulated patient does on questions that people have labelled (aie-saps §3.1, §4.4.1).
+"""How well a simulated patient understands doctors: labelled questions (aie-saps §3.1, §4.4.1), recorded turns (§4.2).
 
     cases = read_labelled(Path("labelled.json"))
     rows = await simulate(cases, Minds(patient="rules", knowledge=read_knowledge(), seed=1))
     print(compare(rows).states.percent, summarise_replies(replies(rows)).metrics)
 
-The layout is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and `patient_test`: context
-length, then key (the kind of question meant), then the question, its label `human_state` and a person's answer,
-`human_answer`. `dialogue` has the rounds before a question (see `building`); the published set has none.
+The layout of a labelled set is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and
+`patient_test`: context length, then key (the kind of question meant), then the question, its label `human_state` and a
+person's answer, `human_answer`. `dialogue` has the rounds before a question (see `building`); the published set has
+none.
+
+Recorded dialogues have AIE's published layout: a JSON array of cases, each with its vignette and `history`, turns with
+`doctor`, `state` and `patient`. Each turn but openings and conclusions is put to a patient that has observed the
+recorded dialogue before it, so that earlier mistakes do not count.
 """
 
 from __future__ import annotations
@@ -15,22 +20,25 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from polyclinic.cases.loaders.aie import record_of
 from polyclinic.cases.loaders.fields import age_in_years, sex_of
+from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.events import EFFECTIVE, Role, Said, State
+from polyclinic.events import ADVICE, EFFECTIVE, INEFFECTIVE, INQUIRY, Role, Said, State
 from polyclinic.files import NO_JSON, check_file, decode, split_place
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
+from polyclinic.metrics.dialogue import LeftOut, Turn, Unscorable, from_recorded
 from polyclinic.metrics.patient_replies import (
     PATIENT_METRICS,
     PatientReply,
@@ -48,8 +56,8 @@ from polyclinic.statistics.agreement import Agreement, agreement, spearman
 _BEGINNING = 160
 """Characters of a vignette in which its patient is introduced; later people are relatives."""
 
-OPENING = "opening"
-"""How the part of a case is called in which the patient opens."""
+NOT_PUT = (State.OPENING, State.CONCLUSION)
+"""Turns recorded as these are part of the dialogue, and are not judged."""
 
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
 
@@ -60,36 +68,53 @@ EFFECT = ("A-A-", "B-A-")
 class LabelledQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's turn with its labels."""
 
-    key: str  # the kind of turn that it was written to be
+    key: str  # the kind of turn that it was written to be; of a recorded turn its place in the dialogue
     turn: int  # the context length at which it was put, from 0
     text: str
-    state: State  # what people say it is
-    answer: str  # written with the question; what a person replied where the set has none
+    state: State  # what people say it is, or what was recorded
+    answer: str = ""  # written with the question; what a person replied where the set has none
     replied: str = ""  # by a person in the patient's place
     recorded: str = ""  # by the set's own simulator
     recorded_state: State | None = None
 
 
 class LabelledCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A patient and its labelled questions, each put after as many rounds of the dialogue as its context is long."""
+    """A patient and the turns that are put, each after as many rounds of the dialogue as its context is long.
+
+    Recorded dialogues have a `file`, one for each doctor, and begin with the recorded opening; other patients open
+    themselves.
+    """
 
     id: str
     record: Record
     questions: tuple[LabelledQuestion, ...]
     dialogue: tuple[tuple[str, str], ...] = ()
+    file: str = ""
+
+    def place(self, question: LabelledQuestion | None) -> str:
+        """Returns what a question is called among everything that is asked; None is the opening."""
+        if self.file and question is not None:
+            return f"{self.file}/{self.id}/{question.key}"
+        return f"{self.id}/{'opening' if question is None else f'{question.turn}/{question.key}'}"
 
 
 class LabelledReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a patient made of one question."""
+    """What a patient made of one turn."""
 
     case: str
     question: LabelledQuestion
     language: Language
     information: str  # everything that the patient knows, as the set has it
+    file: str = ""
     state: State | None = None  # None where its mind tracks no states, or gave no answer
     reply: str = ""
     error: str = ""  # the name of the failure
     failed: bool = False  # the endpoint gave no answer at all: the question is outside all figures
+
+    @property
+    def other_language(self) -> bool:
+        """Whether the turn is in another language than its case."""
+        return language_of([self.question.text]) != self.language
 
 
 class StateAgreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,22 +148,52 @@ class SimulatorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     like_people: dict[str, InstanceCorrelation] = {}  # by metric (Figure 3b)
 
 
+class Effective(msgspec.Struct, frozen=True):
+    """How well effective turns are found; None where there is nothing to be a share of."""
+
+    n: int  # turns recorded as effective
+    recall: float | None
+    precision: float | None  # among the turns recorded as specific that the patient took for effective
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """Turns recorded as one state, and the share of them that the patient took for it."""
+
+    n: int
+    recall: float
+
+
+class TurnAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How a patient's states agree with the recorded ones, over turns in the language of their case."""
+
+    states: Agreement  # recorded states by row
+    constant: float | None  # percent on which a guess agrees that always says the commonest recorded state
+    kind: float | None  # percent on which inquiry, advice and anything else are distinguished as recorded
+    effective: Effective
+    by_state: dict[State, Recall]
+    other_language: Agreement  # over the turns in another language than their case
+    failed: dict[str, int]  # turns without an answer, by the name of the failure
+
+
+class RecordedResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """How a patient took the turns of recorded dialogues: all of them, by file, and turn by turn."""
+
+    rows: tuple[LabelledReply, ...]
+    all: TurnAgreement
+    by_file: dict[str, TurnAgreement]
+
+
 Reply = PatientTurn | PlayFailure
 """What a patient made of a question: a turn, or why there is none."""
 
-SimulatorPlay = Play[LabelledCase, Minds, list[Reply], list[LabelledReply]]
+Result = TypeVar("Result")
+SimulatorPlays = Plays[LabelledCase, Minds, list[Reply], list[LabelledReply], Result]
 
 
-def patient_simulator(
-    cases: Sequence[LabelledCase], *, seed: int = 0
-) -> Plays[LabelledCase, Minds, list[Reply], list[LabelledReply], SimulatorResult]:
-    """Returns the evaluation of one patient, whose minds are its player."""
+def patient_simulator(cases: Sequence[LabelledCase], *, seed: int = 0) -> SimulatorPlays[SimulatorResult]:
+    """Returns the evaluation of one patient on labelled questions; its minds are the player."""
 
-    async def score(case: LabelledCase, _: Minds, came: list[Reply]) -> list[LabelledReply]:
-        return beside_labels(case, came)
-
-    async def summarise(plays: Mapping[str, Sequence[SimulatorPlay]]) -> SimulatorResult:
-        rows = tuple(row for theirs in plays.values() for play in theirs for row in play.scored)
+    def result(rows: tuple[LabelledReply, ...]) -> SimulatorResult:
         by_people = [
             replace(row, reply=row.question.replied, state=row.question.state) for row in rows if row.question.replied
         ]
@@ -152,6 +207,29 @@ def patient_simulator(
             like_people=like_people(rows),
         )
 
+    return _plays(cases, result)
+
+
+def recorded_turns(dialogues: Sequence[LabelledCase]) -> SimulatorPlays[RecordedResult]:
+    """Returns the evaluation of one patient on recorded turns; its minds are the player."""
+
+    def result(rows: tuple[LabelledReply, ...]) -> RecordedResult:
+        files = dict.fromkeys(row.file for row in rows)
+        by_file = {file: compare_turns(row for row in rows if row.file == file) for file in files}
+        return RecordedResult(rows=rows, all=compare_turns(rows), by_file=by_file)
+
+    return _plays(dialogues, result)
+
+
+def _plays(
+    cases: Sequence[LabelledCase], result: Callable[[tuple[LabelledReply, ...]], Result]
+) -> SimulatorPlays[Result]:
+    async def score(case: LabelledCase, _: Minds, came: list[Reply]) -> list[LabelledReply]:
+        return beside_labels(case, came)
+
+    async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, list[LabelledReply]]]]) -> Result:
+        return result(tuple(row for theirs in plays.values() for play in theirs for row in play.scored))
+
     return Plays(items=cases, play=put_questions, score=score, summarise=summarise)
 
 
@@ -163,30 +241,40 @@ async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[Labelled
 
 
 async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
-    """Puts the questions of a case to the patient that they are meant for, all at once; a failure is not raised."""
+    """Puts the questions of a case to the patient that they are meant for, all at once; a failure is not raised.
 
-    def patient(part: str) -> Patient:
-        return Patient(minds.patient(f"{case.id}/{part}"), case.record, setting="online")
+    Each has a patient of its own, who has observed the dialogue before it: what it made of others does not count.
+    """
+
+    def patient(question: LabelledQuestion | None) -> Patient:
+        return Patient(minds.patient(case.place(question)), case.record, setting="online")
 
     async def ask(question: LabelledQuestion) -> Reply:
-        asked = patient(f"{question.turn}/{question.key}")
-        asked.observe(Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state))
-        before = [text for said in case.dialogue[: question.turn] for text in said]
-        for seq, text in enumerate([*before, question.text], start=1):
-            # The doctor's are the odd ones.
-            who, to = (Role.DOCTOR, Role.PATIENT) if seq % 2 else (Role.PATIENT, Role.DOCTOR)
-            asked.observe(Said(seq=seq, turn=(seq + 1) // 2, who=who, to=to, text=text))
+        asked = patient(question)
+        before = [
+            (who, text)
+            for turn in case.dialogue[: question.turn]
+            for who, text in zip((Role.DOCTOR, Role.PATIENT), turn, strict=True)
+            if text or not case.file
+        ]
+        if opening is not None:
+            asked.observe(Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state))
+        for seq, (who, text) in enumerate([*before, (Role.DOCTOR, question.text)], start=opening is not None):
+            to = Role.DOCTOR if who is Role.PATIENT else Role.PATIENT
+            asked.observe(Said(seq=seq, turn=(seq + (opening is not None)) // 2, who=who, to=to, text=text))
         try:
             replied = await asked.act(REPLY)
-            if replied.state is None and isinstance(tracker := minds.tracker(case.id), Saps):
+            if replied.state is None and opening and isinstance(tracker := minds.tracker(case.id), Saps):
                 # A plain model tracks nothing: its states are a tracker's, asked beside what it said.
                 replied = replace(replied, state=(await tracker.track(asked)).state)
         except PlayFailure as failure:
             return failure
         return replied
 
+    opening: PatientTurn | None = None
     try:
-        opening = await patient(OPENING).act(OPEN)
+        if not case.file:
+            opening = await patient(None).act(OPEN)
     except PlayFailure as failure:
         return [failure for _ in case.questions]
     return await asyncio.gather(*map(ask, case.questions))
@@ -200,18 +288,16 @@ def beside_labels(case: LabelledCase, came: Sequence[Reply]) -> list[LabelledRep
             question=question,
             language=case.record.presentation.language,
             information=case.record.history.present,
+            file=case.file,
             failed=isinstance(one, EndpointError),
-            **outcome(one),
+            **(
+                {"state": one.state, "reply": one.say}
+                if isinstance(one, PatientTurn)
+                else {"error": type(one).__name__}
+            ),
         )
         for question, one in zip(case.questions, came, strict=True)
     ]
-
-
-def outcome(reply: Reply) -> dict[str, Any]:
-    """Returns the fields of a row that say what a patient made of a turn."""
-    if isinstance(reply, PatientTurn):
-        return {"state": reply.state, "reply": reply.say}
-    return {"error": type(reply).__name__}
 
 
 def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> StateAgreement:
@@ -261,7 +347,46 @@ def replies(rows: Iterable[LabelledReply], *, recorded: bool = False) -> list[Pa
     ]
 
 
-class _Test(msgspec.Struct):
+def compare_turns(rows: Iterable[LabelledReply]) -> TurnAgreement:
+    """Compares the states that a patient gave with the recorded ones."""
+    rows = list(rows)
+    answered = [row for row in rows if not row.error]
+    same = [row for row in answered if not row.other_language]
+    counts = Counter(row.question.state for row in same)
+    found = Counter(row.question.state for row in same if row.state is row.question.state)
+    kinds = [kind_of(row.question.state) == kind_of(row.state) for row in same]
+    effective = [row for row in same if row.question.state in EFFECTIVE]
+    taken = [row for row in same if row.state in EFFECTIVE and row.question.state in (*EFFECTIVE, *INEFFECTIVE)]
+    both = sum(row.state in EFFECTIVE for row in effective)
+
+    def agree(some: Sequence[LabelledReply]) -> Agreement:
+        return agreement([row.question.state for row in some], [row.state for row in some], labels=tuple(State))
+
+    return TurnAgreement(
+        states=agree(same),
+        constant=100 * max(counts.values()) / len(same) if same else None,
+        kind=100 * sum(kinds) / len(same) if same else None,
+        effective=Effective(
+            n=len(effective),
+            recall=both / len(effective) if effective else None,
+            precision=both / len(taken) if taken else None,
+        ),
+        by_state={state: Recall(counts[state], found[state] / counts[state]) for state in State if counts[state]},
+        other_language=agree([row for row in answered if row.other_language]),
+        failed=dict(Counter(row.error for row in rows if row.error)),
+    )
+
+
+def kind_of(state: State | None) -> Literal["inquiry", "advice", "other"] | None:
+    """Returns the kind of a state; None without a state."""
+    if state is None:
+        return None
+    return "inquiry" if state in INQUIRY else "advice" if state in ADVICE else "other"
+
+
+class LabelledTest(msgspec.Struct, omit_defaults=True):
+    """A question of a labelled set, as its file has it."""
+
     human_state: State
     human_answer: str
     question: str = ""
@@ -270,20 +395,26 @@ class _Test(msgspec.Struct):
     state_prediction: str | None = None
 
 
-class _RecordedRound(msgspec.Struct):
+class Round(msgspec.Struct):
+    """What a doctor and a patient say to each other, as a file has it."""
+
     doctor: str
     patient: str
 
 
-class _Vignette(msgspec.Struct):
+class Vignette(msgspec.Struct):
+    """The source of a case, as its file has it."""
+
     question: str
 
 
-class _LabelledRecord(msgspec.Struct):
+class LabelledRecord(msgspec.Struct, omit_defaults=True):
+    """A case of a labelled set, as its file has it: its questions by context length and key."""
+
     id: int | str
-    raw_data: _Vignette
-    patient_test: dict[str, dict[str, _Test]]
-    dialogue: list[_RecordedRound] = []
+    raw_data: Vignette
+    patient_test: dict[str, dict[str, LabelledTest]]
+    dialogue: list[Round] = []
 
 
 def read_labelled(path: str | Path) -> list[LabelledCase]:
@@ -295,7 +426,7 @@ def read_labelled(path: str | Path) -> list[LabelledCase]:
     path = Path(path)
     check_file(path)
     try:
-        cases = msgspec.json.decode(decode(read_at_once(path), path=path), type=list[_LabelledRecord])
+        cases = msgspec.json.decode(decode(read_at_once(path), path=path), type=list[LabelledRecord])
     except NO_JSON as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not a labelled set for patient simulators: {problem}", path=path, field=field) from None
@@ -331,3 +462,45 @@ def read_labelled(path: str | Path) -> list[LabelledCase]:
     if not any(case.questions for case in read):
         raise BadInput("no question in it has a text", path=path)
     return read
+
+
+def read_recorded(path: str | Path) -> tuple[list[LabelledCase], list[LeftOut]]:
+    """Reads recorded dialogues in AIE's layout, and what is left out: each with the reason.
+
+    Raises:
+        BadInput: the file cannot be read, or holds no turn that could be put; says what was allowed.
+    """
+    path, dialogues, left_out = Path(path), [], []
+    read: set[tuple[str, tuple[Turn, ...]]] = set()
+    for element in read_elements(path):
+        id = f"{element.part} {element.number}"
+        try:
+            fields = element.fields()
+            id, record = record_of(fields, element.order)
+            turns = from_recorded(fields, id).turns
+        except (BadInput, Unscorable) as error:
+            field = f"{error.field}: " if isinstance(error, BadInput) and error.field else ""
+            left_out.append(LeftOut(id, f"{field}{error.problem}"))
+        else:
+            if (id, turns) in read:
+                left_out.append(LeftOut(id, "the same dialogue stands in the file before; it is counted once"))
+                continue
+            read.add((id, turns))
+            empty = sum(turn.state not in NOT_PUT and not turn.doctor.strip() for turn in turns)
+            if empty:
+                left_out.append(LeftOut(id, f"turns in which the doctor says nothing: {empty}; the others are put"))
+            put = tuple(
+                LabelledQuestion(key=str(place), turn=place, text=turn.doctor, state=turn.state)
+                for place, turn in enumerate(turns)
+                if turn.state not in NOT_PUT and turn.doctor.strip()
+            )
+            said = tuple((turn.doctor, turn.patient) for turn in turns)
+            dialogues.append(LabelledCase(file=str(path), id=id, record=record, questions=put, dialogue=said))
+    if not any(dialogue.questions for dialogue in dialogues):
+        why = f" (the first record: {left_out[0].problem})" if left_out else ""
+        raise BadInput(
+            f"no doctor's turn in it can be put to a patient{why}; recorded dialogues have 'raw_data' with 'question', "
+            "and 'history', turns with 'doctor', 'state' and 'patient'",
+            path=path,
+        )
+    return dialogues, left_out

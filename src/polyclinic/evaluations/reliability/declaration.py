@@ -26,7 +26,7 @@ from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.people import read_people, with_people
+from polyclinic.evaluations.people import with_people
 from polyclinic.evaluations.reliability.attack import Attacked, attack, names_examination, orders
 from polyclinic.events import End, Examined, Role, Said, Trace
 from polyclinic.frames import Tabular
@@ -375,7 +375,8 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
         if not options.verdicts:
             return output
         turns = {(turn.case, row.doctor, str(turn.turn)): None for row in result.doctors for turn in row.rounds}
-        return with_people(output, read_people(options.verdicts, {"rounds": turns}), "rounds", seed=setup.seed)
+        said = setup.verdicts(options.verdicts, lambda: {"rounds": turns})
+        return with_people(output, said, form="rounds", seed=setup.seed)
 
     return Plan(
         prepare=prepare, visits=options, doctors=doctors, models=[options.judge], cases=cases, doing="consulting",

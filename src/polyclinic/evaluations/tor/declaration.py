@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from rich.console import Console
 
-from polyclinic import __version__
-from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import UserError
 from polyclinic.evaluations.evaluation import (
     Evaluation,
     Opened,
     Plan,
-    Play,
     Setup,
     Work,
     check_judge,
     check_looks_up,
     judge_failure,
 )
+from polyclinic.evaluations.measuring import show_compared
+from polyclinic.evaluations.outcomes import compare_methods, failures, outcome_row
+from polyclinic.evaluations.people import show_figures
 from polyclinic.evaluations.protocol import as_paper, mind_kind, say
-from polyclinic.evaluations.tor.evaluation import (
-    RULES,
-    RecordPlay,
-    RecordsAndMinds,
-    Results,
-    check_ratings,
-    entrants,
-    records,
-    with_ratings,
-)
-from polyclinic.evaluations.tor.inpatients import read_inpatients
-from polyclinic.evaluations.tor.tables import outcome_names, records_output
+from polyclinic.evaluations.tor.evaluation import RULES, RecordScores, Results, check_ratings, entrants, records
+from polyclinic.evaluations.tor.inpatients import Inpatient, inpatients, lacking
+from polyclinic.evaluations.tor.meetings import RecordedMeeting
+from polyclinic.evaluations.tor.withheld import show_withheld, shown_by, withheld_document
 from polyclinic.judging.explanations import read_ratings
-from polyclinic.judging.people import figures
+from polyclinic.judging.people import PeopleFigures, figures
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod, choose
+from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
+from polyclinic.results.folder import ItemMeasure
 from polyclinic.retrieval.retriever import PASSAGES
-from polyclinic.run.case_files import note_share
+from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import (
     FILE,
     LIBRARY,
@@ -60,9 +55,19 @@ from polyclinic.run.options import (
     Several,
     StrictSetting,
 )
-from polyclinic.run.output import Output
+from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.settings import setting
-from polyclinic.terminal.tables import counted
+from polyclinic.statistics.comparison import Against, of_means
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.figures import part_of
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import Column, chart, counted, few_line, interval, table_of
+
+MEASURES = [
+    *(ItemMeasure(name=f"{name}_of_a_record", share=False) for name in ("f1", "precision", "recall")),
+    *(ItemMeasure(name=name, percent=False, share=False) for name in ("relevance", "completeness")),
+]
+"""The means over records; precision, recall and F1 of the table are of all options of all records together."""
 
 
 @Parameter(name="*")
@@ -105,8 +110,7 @@ class TorOptions(BatchOption, ProtocolOption):
 
 def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
     """Reads records, marks and verdicts, and checks the methods against the protocol."""
-    models = setup.run.config.models
-    library = options.library
+    models, library, knowledge = setup.run.config.models, options.library, read_knowledge()
     rules = follow(TorSettings, options.protocol)
     if options.doctor is not None:
         rules.check_mind("doctors", "--doctor", options.doctor, mind_kind(options.doctor))
@@ -114,11 +118,14 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
         rules.check_value("--by", library.by, rules.settings.by)
         rules.check_value("--passages", library.passages, rules.settings.passages)
     chosen = _methods(options, rules, models.temperature)
-    patients, share = read_inpatients(
-        options.cases, read_knowledge(), layout=options.layout, limit=options.limit, strict=options.strict
+    cases = read_case_file(
+        options.cases,
+        layout=options.layout,
+        strict=options.strict,
+        needs=lambda case: lacking(case, knowledge),
+        shares=setup.run.case_shares,
     )
-    note_share(share)
-    setup.run.case_shares.append(share)
+    patients = inpatients(cases[: options.limit], knowledge)
     here: list[str] = []
     if rules.side == "paper":
         here.append(f"records ({rules.settings.records.paper}; here {len(patients)})")
@@ -127,27 +134,21 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
         here += rules.changed
     say(rules, here)
     minds = options.minds()
+    several = len(minds) > 1
     called = outcome_names({mind: [one.label for one in chosen] for mind in minds})
     known = {(patient.id, name): None for patient in patients for name in called.values()}
     said = setup.verdicts(options.verdicts, lambda: {"explanations": known})
     people = read_ratings(options.ratings) if options.ratings is not None else {}
     check_ratings(people, {patient.id for patient in patients}, [one.label for one in chosen])
     about = {
-        "cases": options.cases,
-        "cases_sha256": hashlib.sha256(shipped_path(options.cases).read_bytes()).hexdigest(),
-        "layout": options.layout,
-        "limit": options.limit,
+        **{name: getattr(options, name) for name in ("cases", "layout", "limit", "answer_tokens", "judge", "protocol")},
         "records": len(patients),
         "models": minds,
         "seed": setup.seed,
         "temperature": models.temperature,
-        "answer_tokens": options.answer_tokens,
         "corpus": library.corpus,
         **({"by": library.by, "passages": library.passages or PASSAGES} if library.corpus is not None else {}),
-        "version": __version__,
         "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
-        "judge": options.judge,
-        "protocol": options.protocol,
         "departures": here,
         "ratings": None if options.ratings is None else str(options.ratings),
     }
@@ -160,26 +161,18 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
 
     async def prepare(opened: Opened) -> Work:
         judge = None if options.judge is None else opened.judge(options.judge)
-        doctors = RulesDoctors(opened.knowledge)
-        given = RecordsAndMinds(
-            patients, opened.knowledge, looking_up=opened.looking_up, temperature=models.temperature, seed=setup.seed
-        )
+        given: dict[str, Any] = {"looking_up": opened.looking_up, "temperature": models.temperature, "seed": setup.seed}
         players = {}
         for mind in minds:
-            of_model = opened.episodes(mind, max_tokens=options.answer_tokens)
-            own = given._replace(doctors=doctors) if mind == RULES else given._replace(models=of_model)
-            for one in entrants(own, chosen, mind=mind):
-                players[one.label if len(minds) == 1 else f"{mind}: {one.label}"] = one
-        plays: Work = records(given)
-
-        async def summarise(played: Mapping[str, Sequence[Play[Any, Any, Any, RecordPlay]]]) -> Results:
-            return {
-                mind: await with_ratings(result, patients, judge=judge, people=people, seed=setup.seed)
-                for mind, result in (await plays.summarise(played)).items()
-            }
-
-        several = len(minds) > 1
-        return replace(plays, players=players, summarise=summarise, report=report, goes_on_without=several)
+            thinking: dict[str, Any] = {"doctors": RulesDoctors(opened.knowledge)}
+            if mind != RULES:
+                thinking = {"models": opened.episodes(mind, max_tokens=options.answer_tokens)}
+            for one in entrants(chosen, patients, mind=mind, **thinking, **given):
+                players[f"{mind}: {one.label}" if several else one.label] = one
+        plays: Work = records(
+            patients, opened.knowledge, looking_up=opened.looking_up, judge=judge, people=people, seed=setup.seed
+        )
+        return replace(plays, players=players, report=report, goes_on_without=several)
 
     def failure(results: Results) -> str:
         every = [one for methods in results.values() for one in methods.values()]
@@ -231,6 +224,184 @@ def _methods(
             needed = "--model in the place of --doctor" if given[0] in ("form", "top_p") else "--corpus NAME beside it"
             raise UserError(f"setting {one.name}.{given[0]} has no effect here; it needs {needed}, or leave it out")
     return [_as_paper(one, rules) for one in chosen]
+
+
+_ESTIMATES = ("precision", "recall", "f1", "f1_of_a_record", "unsupported", "relevance", "completeness")
+_NUMBERS = ("calls", "round_trips", "unusable", "n", "failed", "unreadable")
+
+
+def records_document(
+    results: Results, about: Mapping[str, Any], against: Mapping[str, Sequence[Against]] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Returns the document of one model, or of several under `models`: of each method its means, and their intervals.
+
+    Shares are in percent, the rest a record, marks from 0 to 5.
+    """
+    documents = []
+    for model, methods in results.items():
+        one: dict[str, Any] = {"model": model, "methods": {}, "intervals": {}}
+        for name, result in methods.items():
+            means: dict[str, Estimate] = {key: getattr(result, key) for key in _ESTIMATES}
+            judged = ("judged", "unjudged") if result.judged or result.unjudged else ()
+            counts = (*_NUMBERS, *(("broken",) if result.broken else ()), *judged)
+            one["methods"][name] = {key: mean.mean for key, mean in means.items()}
+            one["methods"][name] |= {key: getattr(result, key) for key in counts}
+            one["intervals"][name] = {key: [mean.low, mean.high] for key, mean in means.items() if mean.n}
+        if against.get(model):
+            one["comparisons"] = against[model]
+        documents.append(one)
+    return {**(documents[0] if len(documents) == 1 else {"models": documents}), "run": dict(about)}
+
+
+def outcome_names(results: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], str]:
+    """Returns what the outcomes of each model's methods are called, as files are and in people's verdicts."""
+    several = len(results) > 1
+    return {
+        (model, name): safe_name(f"{model} {name}" if several else name)
+        for model, methods in results.items()
+        for name in methods
+    }
+
+
+def records_output(
+    results: Results,
+    patients: Sequence[Inpatient],
+    title: str,
+    about: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    chosen: Sequence[ChosenMethod] = (),
+    people: Mapping[str, PeopleFigures] = MappingProxyType({}),
+    seed: int = 0,
+) -> Output:
+    """Returns the output: document, tables, and of each method its outcomes and, if it met, its meetings."""
+    called = outcome_names(results)
+    against = {
+        model: compare_methods({name: _f1_by_record(one) for name, one in methods.items()}, of_means(seed))
+        for model, methods in results.items()
+    }
+    knowledge = read_knowledge()
+    costs = {model: shown_by(methods, chosen, patients, knowledge, seed=seed) for model, methods in results.items()}
+    withheld = {model: found for model, found in costs.items() if found}
+
+    def show(screen: Console) -> None:
+        for model, methods in results.items():
+            _show_scores(screen, f"{title}, {model}", list(methods.values()))
+            if against[model]:
+                names: dict[str, Column] = {"method": "first", "less": "second"}
+                show_compared(screen, "F1 a record, on the records of both", against[model], names, form="+.1f")
+                screen.print()
+            if model in withheld:
+                show_withheld(screen, withheld[model])
+        if len(results) > 1:  # the paper's Figure 4
+            for name in dict.fromkeys(name for methods in results.values() for name in methods):
+                screen.print(f"F1 of {plain(name)}", style="bold")
+                rows = [(plain(model), methods[name].f1) for model, methods in results.items() if name in methods]
+                screen.print(chart(rows), "")
+        show_figures(screen, people)
+
+    files: dict[str, Iterable[object]] = {}
+    rows = []
+    for model, methods in results.items():
+        for name, result in methods.items():
+            safe = called[model, name]
+            files[f"{safe}.jsonl"] = map(json_line, result.chosen)
+            if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
+                files[f"{safe}.meetings.jsonl"] = _meetings(name, methods, patients)
+            facts = {"model": model, "method": name, "seed": seed}
+            rows += [
+                outcome_row(one.outcome, one.values, item=one.id, at=f"{safe}.jsonl:{line}", **facts)
+                for line, one in enumerate(result.chosen, 1)
+            ]
+    every = [one for methods in results.values() for one in methods.values()]
+    meetings = any(name.endswith(".meetings.jsonl") for name in files)
+    further = {"withheld": {model: withheld_document(one) for model, one in withheld.items()}, "people": people}
+    return Output(
+        document=records_document(results, about, against) | {name: one for name, one in further.items() if one},
+        show=show,
+        files=files,
+        failed=sum(one.failed for one in every),
+        n=sum(one.n + one.failed for one in every),
+        plays="records",
+        failures=failures(one.outcome for result in every for one in result.chosen),
+        written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl"
+        if meetings
+        else "Outcomes and summary: {}",
+        rows=rows,
+        measures=MEASURES,
+    )
+
+
+def _f1_by_record(result: RecordScores) -> dict[str, float]:
+    return {one.id: one.values["f1_of_a_record"] for one in result.chosen if not one.outcome.failed}
+
+
+def _meetings(name: str, methods: Mapping[str, RecordScores], patients: Sequence[Inpatient]) -> Iterator[str]:
+    by_id = {patient.id: patient for patient in patients}
+    in_order = {name: methods[name], **methods}
+    answers = {other: {one.id: one.outcome.answers for one in of.chosen} for other, of in in_order.items()}
+    for one in methods[name].chosen:
+        if isinstance(one.outcome, MeetingOutcome):
+            patient = by_id[one.id]
+            meeting = RecordedMeeting(
+                id=one.id,
+                record=patient.record,
+                options=patient.question.options,
+                key=patient.key,
+                log=one.outcome.log,
+                chose={other: theirs[one.id] for other, theirs in answers.items() if one.id in theirs},
+            )
+            yield json_line(meeting)
+
+
+def _judged(one: RecordScores) -> str | None:
+    total = one.judged + sum(one.unjudged.values())
+    return part_of(one.judged, total) if total else None
+
+
+_COLUMNS: dict[str, Column] = {
+    "method": "name",
+    "P %": "precision.mean",
+    "R %": "recall.mean",
+    "F1 %": "f1.mean",
+    "95 % interval": lambda one: interval(one.f1, ".1f"),
+    "F1 a record": ("f1_of_a_record.mean", ".1f"),
+    "unsupp. %": ("unsupported.mean", ".1f"),
+    "relev.": "relevance.mean",
+    "compl.": "completeness.mean",
+    "judged": _judged,
+    "calls": ("calls", ".1f"),
+    "trips": ("round_trips", ".1f"),
+    "unusable": ("unusable", ".1f"),
+    "n": "n",
+    "unread.": "unreadable",
+    "broken": "broken",
+    "failed": "failed",
+}
+_OPTIONAL = ("relev.", "compl.", "judged", "unusable", "broken")
+
+
+def _show_scores(screen: Console, title: str, every: Sequence[RecordScores]) -> None:
+    """Prints how methods did, the paper's columns first, and what the columns are."""
+    screen.print(table_of(title, every, _COLUMNS, optional=_OPTIONAL))
+    if few := few_line([one.n for one in every], "record"):
+        screen.print(few, style="dim")
+    if any(one.unusable for one in every):
+        screen.print("unusable: replies that could not be used, a record; a method may go on without.", style="dim")
+    screen.print(_LEGEND, style="dim")
+    for one in every:
+        if one.unjudged:
+            lost = ", ".join(f"{n} {name}" for name, n in one.unjudged.items())
+            total = one.judged + sum(one.unjudged.values())
+            told = f"{one.name}: the judge gave marks for {one.judged} of {total} explanations; no marks: {lost}"
+            screen.print(plain(told), style="yellow", soft_wrap=True)
+    screen.print()
+
+
+_LEGEND = """\
+P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record);
+unsupp.: pieces of evidence, in all trees that were written, that the record does not bear; calls, trips
+(calls in a row): a record; unread.: answered, and without an answer that can be read: in n, chooses nothing;
+failed: no endpoint answered, outside of everything."""
 
 
 TOR: Evaluation[TorOptions, TorSettings] = Evaluation(

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.answering.outcome import Outcome, OutcomeEnd
+from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import UserError
 from polyclinic.evaluations.evaluation import QUESTIONS_AT_ONCE, Play, Plays
@@ -36,6 +36,9 @@ from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
 RULES = "rules"
 """The name of the doctors by rules, in place of a model's."""
 
+MARKS = ("relevance", "completeness")
+"""What explanations are given, from 0 to 5."""
+
 
 class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
     """One record and what a method made of it."""
@@ -48,74 +51,51 @@ class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[ShownPassage, ...] = ()  # shown with the question; its own look-ups are in the outcome
 
     @property
-    def failed(self) -> bool:
-        """No endpoint answered."""
-        return self.outcome.end is OutcomeEnd.FAILED
-
-    @property
-    def broken(self) -> bool:
-        """A method of the user's made a mistake."""
-        return self.outcome.end is OutcomeEnd.BROKEN
-
-    @property
-    def unreadable(self) -> bool:
-        """It was answered, and without an answer that can be read."""
-        return not self.outcome.answers and not self.failed and not self.broken
-
-    @property
-    def f1(self) -> float:
-        """F1 of the record by itself, from 0 to 1."""
-        both = len(self.outcome.answers) + len(self.key)
-        return 2 * self.right / both if both else 0.0
-
-    @property
-    def right(self) -> int:
-        """How many of the options chosen hold."""
-        return len(self.outcome.answers & self.key)
-
-    @property
     def unsupported(self) -> int:
         """How many pieces of evidence the record does not bear."""
         return sum(one.status != "supported" for one in self.evidence.values())
 
+    @property
+    def values(self) -> dict[str, float]:
+        """Precision, recall and F1 of the record by itself, in percent, and the marks of its explanation."""
+        chosen, right = self.outcome.answers, len(self.outcome.answers & self.key)
+        values = {"f1_of_a_record": 100.0 * (2 * right / max(len(chosen) + len(self.key), 1))}
+        values["recall_of_a_record"] = 100.0 * right / max(len(self.key), 1)
+        if chosen:
+            values["precision_of_a_record"] = 100.0 * right / len(chosen)
+        marks = {name: getattr(self.rating, name, None) for name in MARKS}
+        return values | {name: float(mark) for name, mark in marks.items() if mark is not None}
+
 
 class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
-    """How a method did on records; shares are percentages, and precision, recall and F1 pool all options."""
+    """How a method did on records; shares are percentages, and precision, recall and F1 pool all options.
+
+    Attributes:
+        unsupported: pieces of evidence that the record does not bear; over nothing without trees.
+        relevance, completeness: marks from 0 to 5; over nothing if nobody marked.
+        calls, round_trips, unusable: a record; `unusable` are replies that could not be used.
+        n: records that an endpoint answered, unreadable and broken ones included.
+        unjudged: explanations without marks of the judge, by the name of the failure.
+    """
 
     name: str
     precision: Estimate
     recall: Estimate
     f1: Estimate
     f1_of_a_record: Estimate
-    unsupported: Estimate | None  # pieces of evidence that the record does not bear; None without trees
-    relevance: Estimate | None  # from 0 to 5, like completeness; None without a judge
-    completeness: Estimate | None
-    calls: float  # a record, like round trips and unusable replies
+    unsupported: Estimate
+    relevance: Estimate
+    completeness: Estimate
+    calls: float
     round_trips: float
     unusable: float
-    n: int  # records that an endpoint answered, unreadable and broken ones included
+    n: int
     unreadable: int
     broken: int
     failed: int
     judged: int
-    unjudged: dict[str, int]  # explanations without marks of the judge, by the name of the failure
+    unjudged: dict[str, int]
     chosen: tuple[RecordPlay, ...]
-
-
-class RecordsAndMinds(NamedTuple):
-    """What all methods of a mind are given.
-
-    `models` returns the model for each record by the method's label; `doctors` think if there is no model. With
-    `looking_up` a method that does not look things up itself is shown passages that fit the record.
-    """
-
-    patients: Sequence[Inpatient]
-    knowledge: Knowledge
-    models: Callable[[str], ModelFor] | None = None
-    doctors: Doctors | None = None
-    looking_up: LookingUp | None = None
-    temperature: float | None = None
-    seed: int = 0
 
 
 class RecordEntrant(NamedTuple):
@@ -131,38 +111,57 @@ Results = dict[str, dict[str, RecordScores]]
 """The scores of the methods, by mind and by label."""
 
 Answer = tuple[Outcome, tuple[ShownPassage, ...]]
-RecordPlays = Plays[Inpatient, RecordEntrant, Answer, RecordPlay, Results]
+Ratings = Mapping[tuple[str, str], Rating]
+"""Marks by case and method."""
 
 
-def entrants(given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, mind: str = "") -> list[RecordEntrant]:
-    """Returns methods with the model of a mind, or with the doctors by rules."""
-    if given.models is None and (unable := [one.name for one in chosen if one.name != tree_of_reasoning.__name__]):
+def entrants(
+    chosen: Sequence[ChosenMethod],
+    patients: Sequence[Inpatient],
+    *,
+    mind: str = "",
+    models: Callable[[str], ModelFor] | None = None,
+    doctors: Doctors | None = None,
+    looking_up: LookingUp | None = None,
+    temperature: float | None = None,
+    seed: int = 0,
+) -> list[RecordEntrant]:
+    """Returns methods with the model of a mind by the method's label, or with `doctors` who think by rules."""
+    if models is None and (unable := [one.name for one in chosen if one.name != tree_of_reasoning.__name__]):
         raise UserError(f"method {unable[0]!r} needs a model; by rules there is tree_of_reasoning alone")
     nobody = Scripted([], name=RULES)
     made = []
     for one in chosen:
         settings, by_itself = dict(one.settings), looks_up_itself(one.named)
-        if given.looking_up is not None and by_itself and "passages" in settable(one.named):
-            settings.setdefault("passages", given.looking_up.passages)
+        if looking_up is not None and by_itself and "passages" in settable(one.named):
+            settings.setdefault("passages", looking_up.passages)
         put = answering(
             msgspec.structs.replace(one, settings=settings),
-            (lambda _: nobody) if given.models is None else given.models(one.label),
-            records={patient.id: patient.record for patient in given.patients},
-            retriever=None if given.looking_up is None else given.looking_up.retriever,
-            doctors=given.doctors,
-            temperature=given.temperature,
-            seed=given.seed,
+            (lambda _: nobody) if models is None else models(one.label),
+            records={patient.id: patient.record for patient in patients},
+            retriever=None if looking_up is None else looking_up.retriever,
+            doctors=doctors,
+            temperature=temperature,
+            seed=seed,
         )
-        made.append(RecordEntrant(mind, one.label, put, given.looking_up is not None and not by_itself))
+        made.append(RecordEntrant(mind, one.label, put, looking_up is not None and not by_itself))
     return made
 
 
-def records(given: RecordsAndMinds) -> RecordPlays:
+def records(
+    patients: Sequence[Inpatient],
+    knowledge: Knowledge,
+    *,
+    looking_up: LookingUp | None = None,
+    judge: Model | None = None,
+    people: Ratings | None = None,
+    seed: int = 0,
+) -> Plays[Inpatient, RecordEntrant, Answer, RecordPlay, Results]:
     """Returns the evaluation: records are put to methods, which do not see the keys; the seed is the bootstrap's."""
 
     async def of_context(question: Question) -> Question:
-        assert given.looking_up is not None  # noqa: S101
-        return msgspec.structs.replace(question, references=await given.looking_up.references(question.context))
+        assert looking_up is not None  # noqa: S101
+        return msgspec.structs.replace(question, references=await looking_up.references(question.context))
 
     look_up = looked_up_once(of_context)
 
@@ -171,27 +170,25 @@ def records(given: RecordsAndMinds) -> RecordPlays:
         return await entrant.put(question), question.references
 
     async def score(patient: Inpatient, _: RecordEntrant, played: Answer) -> RecordPlay:
-        marked = choose_marks(patient, played[0], given.knowledge)
-        return msgspec.structs.replace(marked, references=played[1])
+        return with_support(patient, played[0], knowledge, references=played[1])
 
-    async def summarise(plays: Mapping[str, Sequence[Play[Any, RecordEntrant, Any, RecordPlay]]]) -> Results:
-        results: Results = {}
+    async def summarise(plays: Mapping[str, Sequence[Play[Inpatient, RecordEntrant, Answer, RecordPlay]]]) -> Results:
+        by_mind: dict[str, dict[str, list[RecordPlay]]] = {}
         for theirs in filter(None, plays.values()):
             entrant = theirs[0].player
-            summed = scores(entrant.label, [one.scored for one in theirs], seed=given.seed)
-            results.setdefault(entrant.mind, {})[entrant.label] = summed
+            by_mind.setdefault(entrant.mind, {})[entrant.label] = [one.scored for one in theirs]
+        results: Results = {}
+        for mind, methods in by_mind.items():
+            rated = await with_ratings(methods, patients, judge=judge, people=people)
+            results[mind] = {label: scores(label, some, seed=seed) for label, some in rated.items()}
         return results
 
-    return Plays(
-        items=given.patients,
-        play=play,
-        score=score,
-        summarise=summarise,
-        at_once=QUESTIONS_AT_ONCE,
-    )
+    return Plays(items=patients, play=play, score=score, summarise=summarise, at_once=QUESTIONS_AT_ONCE)
 
 
-def choose_marks(patient: Inpatient, outcome: Outcome, knowledge: Knowledge) -> RecordPlay:
+def with_support(
+    patient: Inpatient, outcome: Outcome, knowledge: Knowledge, *, references: tuple[ShownPassage, ...] = ()
+) -> RecordPlay:
     """Returns what a method made of a record beside what holds, its evidence looked up."""
     evidence = {}
     if isinstance(outcome, MeetingOutcome):
@@ -199,45 +196,38 @@ def choose_marks(patient: Inpatient, outcome: Outcome, knowledge: Knowledge) -> 
         trees = [one.opinion for one in outcome.log if not isinstance(one, Remark)]
         leaves = [leaf for tree in trees if isinstance(tree, EvidenceTree) for leaf in tree.leaves()]
         evidence = {leaf.evidence: supporter.support(leaf.evidence) for leaf in leaves}
-    return RecordPlay(id=patient.id, key=patient.key, outcome=outcome, evidence=evidence)
+    return RecordPlay(id=patient.id, key=patient.key, outcome=outcome, evidence=evidence, references=references)
 
 
 def scores(name: str, chosen: Sequence[RecordPlay], *, seed: int = 0) -> RecordScores:
     """Sums up what a method made of the records."""
-    answered = [one for one in chosen if not one.failed]
+    answered = [one for one in chosen if not one.outcome.failed]
     borne = [one for one in answered if one.evidence]
-    rated = [one.rating for one in answered if one.rating is not None]
+    values = [one.values for one in answered]
+    judged = [one.rating for one in answered if one.rating is not None]
     precision, recall, f1 = shares(answered, seed=seed)
-
-    def mean_mark(name: str) -> Estimate | None:
-        marks = [mark for one in rated if (mark := getattr(one, name)) is not None]
-        return estimate(marks, seed=seed) if marks else None
-
-    def a_record(numbers: Iterable[float]) -> float:
-        return fmean([*numbers] or [0])
-
+    means = {
+        measure: estimate([one[measure] for one in values if measure in one], seed=seed)
+        for measure in ("f1_of_a_record", *MARKS)
+    }
     return RecordScores(
         name=name,
         precision=precision,
         recall=recall,
         f1=f1,
-        f1_of_a_record=estimate([100.0 * one.f1 for one in answered], seed=seed),
+        **means,
         unsupported=ratio(
             [100.0 * one.unsupported for one in borne], [float(len(one.evidence)) for one in borne], seed=seed
-        )
-        if borne
-        else None,
-        relevance=mean_mark("relevance"),
-        completeness=mean_mark("completeness"),
-        calls=a_record(one.outcome.calls for one in answered),
-        round_trips=a_record(one.outcome.round_trips for one in answered),
-        unusable=a_record(sum(call.unusable for call in one.outcome.trace) for one in answered),
+        ),
+        calls=fmean([one.outcome.calls for one in answered] or [0]),
+        round_trips=fmean([one.outcome.round_trips for one in answered] or [0]),
+        unusable=fmean([sum(call.unusable for call in one.outcome.trace) for one in answered] or [0]),
         n=len(answered),
-        unreadable=sum(one.unreadable for one in answered),
-        broken=sum(one.broken for one in answered),
+        unreadable=sum(one.outcome.unreadable for one in answered),
+        broken=sum(one.outcome.broken for one in answered),
         failed=len(chosen) - len(answered),
-        judged=sum(one.relevance is not None for one in rated if one.raters),
-        unjudged=dict(Counter(one.error for one in rated if one.error)),
+        judged=sum(one.relevance is not None for one in judged if one.raters),
+        unjudged=dict(Counter(one.error for one in judged if one.error)),
         chosen=tuple(chosen),
     )
 
@@ -272,14 +262,13 @@ def check_ratings(given: Iterable[tuple[str, str]], cases: Collection[str], meth
 
 
 async def with_ratings(
-    results: Mapping[str, RecordScores],
+    methods: Mapping[str, Sequence[RecordPlay]],
     patients: Sequence[Inpatient],
     *,
     judge: Model | None = None,
-    people: Mapping[tuple[str, str], Rating] | None = None,
-    seed: int = 0,
-) -> dict[str, RecordScores]:
-    """Returns the results with marks for relevance and completeness: of people where they gave some, else the judge's.
+    people: Ratings | None = None,
+) -> dict[str, list[RecordPlay]]:
+    """Returns plays with marks for relevance and completeness: of people where they gave some, else the judge's.
 
     What a method wrote is its rationale. A record that was answered with nothing that can be read has none: 0 and 0,
     where the judge was asked, or people marked another method on it, so that no method gains by silence.
@@ -289,21 +278,19 @@ async def with_ratings(
     if judge is not None:
         asked = [
             Explained(cases[one.id], name, one.outcome.rationale)
-            for name, result in results.items()
-            for one in result.chosen
+            for name, plays in methods.items()
+            for one in plays
             if one.outcome.answers and (one.id, name) not in given
         ]
         marks = await rate(asked, judge)
         given |= {(one.case.id, one.method): mark for one, mark in zip(asked, marks, strict=True)}
         marked = set(cases)
-    if not marked:
-        return dict(results)
 
-    def rated(name: str, one: RecordPlay) -> RecordPlay:
-        silent = not one.failed and not one.outcome.answers and one.id in marked
-        nothing = Rating(relevance=0.0, completeness=0.0) if silent else None
-        return msgspec.structs.replace(one, rating=given.get((one.id, name), nothing))
+    def rating(name: str, one: RecordPlay) -> Rating | None:
+        silent = not one.outcome.failed and not one.outcome.answers and one.id in marked
+        return given.get((one.id, name), Rating(relevance=0.0, completeness=0.0) if silent else None)
 
     return {
-        name: scores(name, [rated(name, one) for one in result.chosen], seed=seed) for name, result in results.items()
+        name: [msgspec.structs.replace(one, rating=rating(name, one)) for one in plays]
+        for name, plays in methods.items()
     }

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.case_share import CaseShare
-from polyclinic.cases.loaders import read_usable
 from polyclinic.cases.loaders.fields import same_options
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
@@ -44,7 +41,7 @@ def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
     made: list[Inpatient] = []
     seen: set[str] = set()
     for case in cases:
-        if problem := _problem(case, knowledge):
+        if problem := lacking(case, knowledge):
             raise BadInput(f"case {case.id!r}: {problem}")
         if case.id in seen:
             raise BadInput(f"two cases have the id {case.id!r}; every case needs its own")
@@ -58,20 +55,7 @@ def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
     return made
 
 
-def read_inpatients(
-    path: str | Path,
-    knowledge: Knowledge,
-    *,
-    layout: str | None = None,
-    limit: int | None = None,
-    strict: bool = False,
-) -> tuple[list[Inpatient], CaseShare]:
-    """Reads the usable inpatients of a case file, at most `limit`, and their share; `strict` refuses other records."""
-    cases, share = read_usable(path, layout=layout, strict=strict, needs=lambda case: _problem(case, knowledge))
-    return inpatients(cases[:limit], knowledge), share
-
-
-def _problem(case: Case, knowledge: Knowledge) -> str:
+def lacking(case: Case, knowledge: Knowledge) -> str:
     """Returns why a case cannot be put to anybody; "" where it can."""
     question, answers = case.question, case.truth.answers
     if question is None or len(question.options) < 2:

@@ -6,29 +6,33 @@ Tree-of-Reasoning's Table 2 gives the data of a doctor who is left out to the ou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 from rich.console import Console
 
+from polyclinic.evaluations.measuring import show_compared
 from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, shares
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.evidence_tree.sources import KIND_OF, KINDS, Kind
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.methods.table import ChosenMethod
-from polyclinic.statistics.uncertainty import Difference, Estimate, holm, paired_difference
-from polyclinic.terminal.figures import number
-from polyclinic.terminal.tables import DETECTABLE, difference_cells, table
+from polyclinic.statistics.comparison import Compared, compare_values, of_means
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.tables import Column
 
 
-class Shows(NamedTuple):
-    """What withholding one doctor's data costs in the diseases that those data show."""
+class Shows(Compared, frozen=True, kw_only=True):
+    """What withholding one doctor's data costs in the diseases that those data show.
 
-    kind: Kind
-    f1: Estimate  # of the whole team, in percent
-    without: Estimate  # of the team without the data
-    difference: Difference  # of a record's F1, without less with, paired; of records with options of such diseases
-    p_holm: float | None = None
+    Attributes:
+        measure: the kind of data; the `difference` is of a record's F1, without less with the data.
+        f1, without: in percent, of the whole team, and of the team without the data.
+    """
+
+    f1: Estimate
+    without: Estimate
 
 
 def shown_by(
@@ -41,7 +45,8 @@ def shown_by(
 ) -> list[Shows]:
     """Returns for each kind of data the cost of withholding it, if both methods are among the results by label."""
     by_settings = {(one.name, str(one.settings)): one.label for one in chosen if one.label in results}
-    found = []
+    f1: dict[str, list[Estimate]] = {}
+    values: dict[str, dict[str, dict[str, float]]] = {"without": {}, "with": {}}
     for less in chosen:
         left = {key: value for key, value in less.settings.items() if key not in ("without", "removed")}
         kinds: Sequence[Kind] = tuple(less.settings.get("without", ()))
@@ -50,19 +55,20 @@ def shown_by(
         if label is None or not is_withheld:
             continue
         keys = _keys_shown(kinds[0], patients, knowledge)
-        full, without = ([one for one in results[name].chosen if not one.failed] for name in (label, less.label))
-        others = {one.id: one for one in without}
-        pairs = [
-            (one, others[one.id])
-            for one in full
-            if one.id in others and keys[one.id] & (one.key | one.outcome.answers | others[one.id].outcome.answers)
-        ]
-        before, after = ([_f1(pair[side], keys) for pair in pairs] for side in (0, 1))
-        whole, less_of = (shares(some, among=keys, seed=seed)[2] for some in (full, without))
-        found.append(Shows(kinds[0], whole, less_of, paired_difference(after, before, seed=seed)))
-    found.sort(key=lambda one: KINDS.index(one.kind))
-    corrected = holm([one.difference.p for one in found])
-    return [one._replace(p_holm=p) for one, p in zip(found, corrected, strict=True)]
+        sides = {
+            side: {one.id: one for one in results[name].chosen if not one.outcome.failed}
+            for side, name in (("without", less.label), ("with", label))
+        }
+        f1[kinds[0]] = [shares(some.values(), among=keys, seed=seed)[2] for some in sides.values()]
+        asked = {
+            one.id for some in sides.values() for one in some.values() if keys[one.id] & (one.key | one.outcome.answers)
+        }
+        for side, some in sides.items():
+            for id in (id for id in some if id in asked):
+                values[side].setdefault(id, {})[kinds[0]] = _f1(some[id], keys)
+    in_order = [kind for kind in KINDS if kind in f1]
+    compared = compare_values(Compared, values, in_order, [("without", "with")], lambda _: of_means(seed))
+    return [Shows(**msgspec.structs.asdict(one), f1=f1[one.measure][1], without=f1[one.measure][0]) for one in compared]
 
 
 def _f1(one: RecordPlay, among: Mapping[str, frozenset[str]]) -> float:
@@ -74,7 +80,7 @@ def _f1(one: RecordPlay, among: Mapping[str, frozenset[str]]) -> float:
 def withheld_document(shown: Sequence[Shows]) -> dict[str, Any]:
     """Returns what `--json` prints of the kinds of data, by kind."""
     return {
-        one.kind: {
+        one.measure: {
             "f1": one.f1.mean,
             "f1_withheld": one.without.mean,
             "difference": one.difference.mean,
@@ -89,14 +95,12 @@ def withheld_document(shown: Sequence[Shows]) -> dict[str, Any]:
 
 def show_withheld(screen: Console, shown: Sequence[Shows]) -> None:
     """Prints F1 in the diseases that each kind of data shows, with the data and without."""
-    columns = ("data withheld", "F1 % with", "without", "a record", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    costs = table("F1 in the diseases that the data show", columns)
-    for one in shown:
-        cells = difference_cells(one.difference, one.p_holm, "+.1f")
-        costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
-    screen.print(costs)
-    told = f"a record: mean difference of its F1 in those diseases; p: sign-flip test; {DETECTABLE}"
-    screen.print(told, style="dim")
+    columns: dict[str, Column] = {
+        "data withheld": "measure",
+        "F1 % with": ("f1.mean", ".1f"),
+        "without": ("without.mean", ".1f"),
+    }
+    show_compared(screen, "F1 in the diseases that the data show", shown, columns, form="+.1f")
 
 
 def _keys_shown(kind: Kind, patients: Sequence[Inpatient], knowledge: Knowledge) -> dict[str, frozenset[str]]:

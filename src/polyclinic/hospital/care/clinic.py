@@ -52,7 +52,7 @@ from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.plan_words import plan_words
-from polyclinic.knowledge.safety import Known, goes_on, read_cautions, told_at_the_counter
+from polyclinic.knowledge.safety import Known, goes_on, told_at_the_counter
 from polyclinic.knowledge.treatment import PlannedTreatment, VisitFacts, visit_facts
 from polyclinic.language.clauses import told
 from polyclinic.language.language import MARKS, Language
@@ -297,7 +297,7 @@ class _EpisodeUnderWay:
             self.put(treatment=planned.lines(at.given), disposition=plan.disposition, treated_for=disease.id)
         else:
             drugs = prescribed(report.treatment, self._knowledge.drugs.values(), self._language)
-            taken = {d.id: goes_on([d], facts.known, person, read_cautions()) for d in drugs}
+            taken = {d.id: goes_on([d], facts.known, person) for d in drugs}
             self.put(continued=tuple(f"{drug}: {on[1]}" for drug, on in taken.items() if on is not None))
             at = await self._dispense(attended.patient, facts, [[drug] for drug in drugs if taken[drug.id] is None])
         if self.episode.admits and self.episode.disposition in ("", "home"):
@@ -479,7 +479,7 @@ async def open_clinic(
         setup.options,
         knowledge=knowledge,
         seed=setup.seed,
-        journal=None if not setup.journal else setup.journal if side is None else side.keeper,
+        journal=None if not setup.journal else setup.journal if side is None else side,
         ledger=None if side is None else side.ledger(setup.options),
         prompts=setup.traces,
         run=setup.run,

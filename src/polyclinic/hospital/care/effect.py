@@ -17,7 +17,7 @@ from polyclinic.cases.case import Case
 from polyclinic.hospital.record.episodes import CareGiven
 from polyclinic.knowledge.entries import Disease, Drug, Measure, Plan
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.safety import objection, read_cautions, told_at_the_counter, within
+from polyclinic.knowledge.safety import objection, told_at_the_counter, within
 from polyclinic.knowledge.treatment import VisitFacts, WhyNot, chosen
 
 _SOOTHES = ("N02BE", "M01A", "A03", "A04", "R01A", "R05", "R02", "R06", "M02", "D04", "A02A", "A06", "S01XA20")
@@ -131,9 +131,8 @@ def _against(drugs: Iterable[Drug], facts: VisitFacts, case: Case) -> tuple[str,
     )
     found: list[str] = []
     before: list[Drug] = []
-    cautions = read_cautions()
     for drug in drugs:
-        if objection(drug, known, case.presentation, before, cautions) is not None:
+        if objection(drug, known, case.presentation, before) is not None:
             found.append(drug.id)
         before.append(drug)
     return tuple(found)

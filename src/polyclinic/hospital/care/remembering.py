@@ -155,7 +155,7 @@ class ClinicMemory:
             language=language,
         )
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
-        put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day + 1}")
+        put = Put(answered.task, question, asked, when=f"on day {request.day + 1}")
         memory = self.of(request.holder, request.memory)
         brought = await memory.think(put, seed=self.setup.seed)
         wrong = TaskAnswer(answered.answer, answered.reasoning)

@@ -12,7 +12,7 @@ from polyclinic.errors import UserError
 from polyclinic.hospital.plan.plan import Member
 from polyclinic.language.language import Language
 from polyclinic.models.model import Price
-from polyclinic.models.session import ModelSettings, read_price
+from polyclinic.models.settings import ModelSettings, read_price
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Cast
 from polyclinic.players.roles.staff import MAX_QUESTIONS

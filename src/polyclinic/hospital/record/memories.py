@@ -19,7 +19,7 @@ from polyclinic.errors import BadInput
 from polyclinic.hospital.record.recorded import CannotResume
 from polyclinic.language.language import Language
 from polyclinic.memory.library import CaseWordsEmbedder
-from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, New, Note, open_memory, snapshot_of
+from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, Note, open_memory, snapshot_of
 from polyclinic.memory.opening import Publication, version_of
 from polyclinic.memory.reading import PassageRead, ReadingLibrary, open_reading
 from polyclinic.memory.remembering import language_of_memory
@@ -52,15 +52,12 @@ class KeptMemories:
 
     def keep(self, publication: Publication) -> None:
         """Writes down what is new, each memory whole or not at all."""
-        for holder in dict.fromkeys(one.holder for one in publication.every):
-            new = [one for one in publication.every if one.holder == holder]
+        for holder, new in publication.by_holder().items():
             memory = self._memory(holder)
             number, version = max(one.entry.asked.number for one in new), publication.version.encode()
             there = self._versions[holder].get(number)
             if there is None:
-                vectors = self._embedder.vectors([one.entry.asked.query for one in new])
-                entries = [New(one.task, one.entry, vector) for one, vector in zip(new, vectors, strict=True)]
-                memory.commit(entries, [Note(number, _PUBLISHED, version)])
+                memory.commit(new, [Note(number, _PUBLISHED, version)])
             elif there != version:
                 raise CannotResume(f"{self._folder}: {holder} learns something else than before; start the run anew")
 

@@ -12,23 +12,22 @@ for each other at every commit.
 from __future__ import annotations
 
 import sqlite3
-import time
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError, UserError
-from polyclinic.files import NO_JSON, no_folder
+from polyclinic.files import no_folder, whole
 from polyclinic.hospital.record.account import encode, log_hash
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
 from polyclinic.hospital.record.world import World, decode
-from polyclinic.sqlite_file import application, connect, is_empty, locked, read_errors, transaction
+from polyclinic.sqlite_file import application, claim, connect, is_empty, locked, read_errors
 
 RUN = "run.sqlite"
 _EARLIER = "calls.sqlite"
@@ -43,7 +42,7 @@ LOCK = "run.lock"
 SUMMARY = "summary.json"
 TYPED = "typed.jsonl"  # lines of a person who plays
 
-_LOOKS = 10.0  # seconds, at most, that somebody looks at a lock: on a machine that is busy it takes a while
+_LOOKS = 50  # attempts to take a lock that a process only looks at
 
 FORMAT = 8
 """Number of the format; another is refused by name."""
@@ -88,23 +87,18 @@ def has_begun(folder: Path) -> bool:
 
 def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
     """Makes the file in a folder that holds no run, whole or not at all."""
+    about = "INSERT INTO about VALUES (?, ?)"
     try:
-        with ExitStack() as stack:
-            connection = connect(folder / RUN)
-            stack.callback(connection.close)
-            if not is_empty(connection):
-                raise BadInput("there is a run here; name another folder", path=folder)
-            with transaction(connection):
-                for table in _TABLES.split(";"):
-                    connection.execute(table)
-                about = [("package", __version__.encode()), ("configuration", configuration)]
-                connection.executemany("INSERT INTO about VALUES (?, ?)", about)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
-            stack.pop_all()
-            return connection
+        connection = connect(folder / RUN)
+        if not is_empty(connection):
+            connection.close()
+            raise BadInput("there is a run here; name another folder", path=folder)
+        statements = [(table,) for table in _TABLES.split(";")] + [(f"PRAGMA user_version = {FORMAT}",)]
+        contents = [(about, "package", __version__.encode()), (about, "configuration", configuration)]
+        claim(connection, APPLICATION, [*statements, *contents])
     except sqlite3.Error as error:
         raise not_stored(error, folder) from None
+    return connection
 
 
 def take(folder: Path, *, write: bool) -> sqlite3.Connection:
@@ -118,23 +112,28 @@ def take(folder: Path, *, write: bool) -> sqlite3.Connection:
         there = "a run's folder holds run.sqlite" if folder.is_dir() else no_folder(folder)
         raise BadInput(f"there is no run here ({there}); `polyclinic run --out` makes one", path=folder)
     try:
-        with ExitStack() as stack:
-            connection = connect(path) if write else _read_only(path)
-            stack.callback(connection.close)
-            if application(connection) != APPLICATION:
-                if not is_empty(connection):
-                    raise BadInput("a SQLite file, but no run of polyclinic", path=path)
-                raise BadInput("the run ended before it began; start it again with --out", path=folder)
-            number = connection.execute("PRAGMA user_version").fetchone()[0]
-            if number != FORMAT:
-                by = connection.execute("SELECT CAST(value AS TEXT) FROM about WHERE name = 'package'").fetchone()
-                writer = f"polyclinic {by[0]}" if by is not None else "another version"
-                problem = f"a run in format {number}, written by {writer}"
-                raise BadInput(f"{problem}; polyclinic {__version__} reads format {FORMAT}", path=folder)
-            stack.pop_all()
-            return connection
+        connection = connect(path) if write else _read_only(path)
+        try:
+            _check(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise BadInput(f"cannot be used as a run ({error})", path=path) from None
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuses a file that is no run in our format."""
+    if application(connection) != APPLICATION:
+        if not is_empty(connection):
+            raise BadInput("a SQLite file, but no run of polyclinic", path=path)
+        raise BadInput("the run ended before it began; start it again with --out", path=path.parent)
+    number = connection.execute("PRAGMA user_version").fetchone()[0]
+    if number != FORMAT:
+        by = connection.execute("SELECT CAST(value AS TEXT) FROM about WHERE name = 'package'").fetchone()
+        problem = f"a run in format {number}, written by {f'polyclinic {by[0]}' if by else 'another version'}"
+        raise BadInput(f"{problem}; polyclinic {__version__} reads format {FORMAT}", path=path.parent)
 
 
 def lock(folder: Path) -> sqlite3.Connection:
@@ -142,21 +141,25 @@ def lock(folder: Path) -> sqlite3.Connection:
 
     SQLite's own lock, on a file beside the run, holds on every system, and keeps no reader from the run.
     """
-    # A process that only asks whether the run goes on lets go at once.
-    latest = time.monotonic() + _LOOKS
-    held = _locked(folder)
-    while held is None and not is_locked(folder) and time.monotonic() < latest:
-        held = _locked(folder)
-    if held is None:
-        raise BadInput("another process is at this run; wait for it, or name another folder", path=folder)
-    return held
-
-
-def _locked(folder: Path) -> sqlite3.Connection | None:
     try:
-        return locked(folder / LOCK)
+        for _ in range(_LOOKS):
+            held = locked(folder / LOCK)
+            if is_locked(folder):
+                if held is not None:
+                    return held
+                break
+            if held is not None:
+                held.close()  # its last holder has just removed the file
     except sqlite3.Error as error:
         raise BadInput(f"cannot be written to ({error})", path=folder) from None
+    raise BadInput("another process is at this run; wait for it, or name another folder", path=folder)
+
+
+def unlock(folder: Path, held: sqlite3.Connection) -> None:
+    """Gives the run back, and removes the lock's file."""
+    with suppress(OSError):
+        (folder / LOCK).unlink(missing_ok=True)
+    held.close()
 
 
 def is_locked(folder: Path) -> bool:
@@ -175,8 +178,6 @@ def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return DiskFull(f"{folder}: the disk is full; the run is kept up to here: make room; the same command goes on")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return NotStored(f"{folder}: another process keeps {RUN} locked; end it; the same command goes on")
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN):
         return BadInput(f"cannot be used as a run ({error})", path=folder / RUN)
     return NotStored(f"{folder}: {RUN} cannot be written ({error}); when that is mended, the same command goes on")
@@ -199,7 +200,8 @@ def _read_only(path: Path) -> sqlite3.Connection:
 
 _WHAT = msgspec.json.Decoder(What)
 _EPISODE = msgspec.json.Decoder(Episode)
-_DAMAGE = (msgspec.DecodeError, zlib.error, ValueError, TypeError)
+_DOCUMENT = msgspec.json.Decoder(dict[str, Any])
+T = TypeVar("T")
 _AT_ONCE = 1000  # rows held at a time
 
 
@@ -226,6 +228,13 @@ class RecordedRun:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+        # A reader leaves an empty log behind, as it may not write; whoever may takes it away, if no one else reads.
+        path = self.folder / RUN
+        ahead = path.with_name(f"{path.name}-wal")
+        with suppress(OSError, sqlite3.Error):
+            if not ahead.stat().st_size:
+                with closing(sqlite3.connect(path, timeout=0)) as connection:
+                    is_empty(connection)
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -256,6 +265,17 @@ class RecordedRun:
         if summary is not None and summary.get("log_hash", "") not in ("", hashed.hexdigest()):
             raise BadInput("the log is not the one with which the run ended: it is damaged", path=self.folder / RUN)
 
+    def export(self, path: str | Path) -> int:
+        """Writes the log as JSON lines, whole or not at all; returns how many happenings were written.
+
+        The BLAKE2b hash of the file with 16 bytes (`b2sum -l 128`) is the `log_hash` of the run.
+        """
+        n = 0
+        with whole(Path(path)) as temporary, temporary.open("wb") as file:
+            for n, happening in enumerate(self.happenings(), 1):  # noqa: B007
+                file.write(encode(happening) + b"\n")
+        return n
+
     def rows(self, begin: int, n: int) -> list[tuple[int, int, str, bytes]]:
         """Returns up to so many happenings as they are stored: number, time, to whom, and as JSON what."""
         return list(self._rows(begin, begin + min(n, _AT_ONCE)))
@@ -268,10 +288,7 @@ class RecordedRun:
     def seek(self, t: int) -> World:
         """Returns the hospital as it is at a time, after all that happens at that very second."""
         found = self._query("SELECT world FROM snapshots WHERE t <= ? ORDER BY seq DESC LIMIT 1", t)
-        try:
-            world = decode(found[0][0]) if found else World()
-        except NO_JSON as error:
-            raise BadInput(f"a snapshot is damaged ({error})", path=self.folder / RUN) from None
+        world = self._decoded("the snapshot before", t, decode, found[0][0]) if found else World()
         for row in self._rows(world.seq + 1, None, until=t):
             world.apply(self._happening(*row))
         world.advance(t)
@@ -280,7 +297,7 @@ class RecordedRun:
     def episode(self, key: str) -> Episode | None:
         """Returns the medical part of a visit; None where it is not stored."""
         found = self._query("SELECT episode FROM episodes WHERE key = ?", key)
-        return self._unpack(key, found[0][0]) if found else None
+        return self._decoded("episode", key, unpack, found[0][0]) if found else None
 
     def episode_keys(self) -> list[str]:
         """Returns the keys of all episodes, in order."""
@@ -291,14 +308,15 @@ class RecordedRun:
         after = ""
         while rows := self._query("SELECT key, episode FROM episodes WHERE key > ? ORDER BY key LIMIT 50", after):
             for key, packed in rows:
-                yield self._unpack(key, packed)
+                yield self._decoded("episode", key, unpack, packed)
             after = rows[-1][0]
 
     def episodes_of(self, illness: str) -> list[Episode]:
         """Returns the medical parts of all visits of an illness that are stored, by their keys."""
         query = "SELECT key, episode FROM episodes WHERE key >= ? AND key < ? ORDER BY key"
         found = self._query(query, illness, f"{illness}\x7f")
-        return [self._unpack(key, packed) for key, packed in found if not key[len(illness) :][:1].isdigit()]
+        ours = [(key, packed) for key, packed in found if not key[len(illness) :][:1].isdigit()]
+        return [self._decoded("episode", key, unpack, packed) for key, packed in ours]
 
     def _rows(self, begin: int, end: int | None, *, until: int | None = None) -> Iterator[tuple[int, int, str, bytes]]:
         # In pieces, as a query that stays open would keep the run that goes on from tidying its file.
@@ -316,23 +334,17 @@ class RecordedRun:
             begin += some
 
     def _happening(self, seq: int, t: int, who: str, what: bytes) -> Happening:
-        try:
-            return Happening(seq=seq, t=t, who=who, what=_WHAT.decode(what))
-        except _DAMAGE as error:
-            raise BadInput(f"happening {seq} is damaged ({error})", path=self.folder / RUN) from None
-
-    def _unpack(self, key: str, packed: bytes) -> Episode:
-        try:
-            return unpack(packed)
-        except _DAMAGE as error:
-            raise BadInput(f"episode {key} is damaged ({error})", path=self.folder / RUN) from None
+        return Happening(seq=seq, t=t, who=who, what=self._decoded("happening", seq, _WHAT.decode, what))
 
     def _document(self, name: str) -> dict[str, Any] | None:
         value = self._about(name)
+        return None if value is None else self._decoded("its", name, _DOCUMENT.decode, value)
+
+    def _decoded(self, kind: str, name: object, decode: Callable[[bytes], T], stored: bytes) -> T:
         try:
-            return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
-        except _DAMAGE as error:
-            raise BadInput(f"its {name} is damaged ({error})", path=self.folder / RUN) from None
+            return decode(stored)
+        except (msgspec.DecodeError, zlib.error, ValueError, TypeError, RecursionError) as error:
+            raise BadInput(f"{kind} {name} is damaged ({error})", path=self.folder / RUN) from None
 
     def _about(self, name: str) -> bytes | None:
         found = self._query("SELECT value FROM about WHERE name = ?", name)

@@ -1,22 +1,14 @@
-"""The report of a run: one HTML file that needs no network and no script, with pictures and tables.
+"""The report of a run: one HTML file that needs no network and no script, with bar charts and tables.
 
 What is in it comes from the log in one pass. Whatever a model, a case or a hospital file says is escaped.
 """
 
 from __future__ import annotations
 
-import io
-import math
-import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
-from html import escape
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from polyclinic import __version__
-from polyclinic.errors import MissingExtra
 from polyclinic.hospital.record import tables
 from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.attendances import Treated
@@ -24,232 +16,121 @@ from polyclinic.hospital.record.figures import Figures, proportion
 from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.tables import RunTable, named
-from polyclinic.terminal.html import page_table, whole_page
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from polyclinic.terminal.html import page_table, shown, whole_page
 
 BLUE, ORANGE, GREEN, RED, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9"
-_STYLE: dict[str, Any] = {
-    "axes.edgecolor": "#666666",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.labelcolor": "#333333",
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "figure.constrained_layout.use": True,
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "grid.color": "#e4e4e4",
-    "legend.frameon": False,
-    "svg.fonttype": "none",  # words stay words: to be found, copied and read aloud
-    "text.parse_math": False,  # a "$" in a name is a dollar
-    "xtick.color": "#333333",
-    "ytick.color": "#333333",
-}
-_WIDTH = 7.4  # inches, the text's width on paper
+_LABEL, _WIDE, _ROW, _TOP = 230, 480, 18, 44
 _MANY_DAYS = 42  # more are shown week by week
 
 
 class _Page:
-    """The parts of a page, to which headings, tables and pictures are added; `source` says what they were made from."""
+    """The parts of a page, to which headings, tables and charts are added; `source` says what they were made from."""
 
     def __init__(self, source: str) -> None:
-        try:
-            import matplotlib  # noqa: PLC0415
-        except ImportError:
-            raise MissingExtra("what draws the pictures is not installed: pip install 'polyclinic[report]'") from None
-        self._matplotlib, self._source, self._drawn = matplotlib, source, 0
+        self._source = source
         self.parts: list[str] = []
 
     def heading(self, text: str) -> None:
-        self.parts.append(f"<h2>{escape(text)}</h2>")
+        self.parts.append(f"<h2>{shown(text)}</h2>")
 
     def note(self, text: str) -> None:
         if text:
-            self.parts.append(f'<p class="note">{escape(text)}</p>')
+            self.parts.append(f'<p class="note">{shown(text)}</p>')
 
-    def table(self, shown: RunTable) -> None:
+    def table(self, one: RunTable) -> None:
         """Adds a table that is moved within its place if the window is narrower."""
-        if shown.title:
-            self.parts.append(f"<h3>{escape(shown.title)}</h3>")
-        self.parts.append(f'<div class="wide">{page_table(shown.heads, shown.rows)}</div>')
-        self.note(shown.note)
+        if one.title:
+            self.parts.append(f"<h3>{shown(one.title)}</h3>")
+        self.parts.append(f'<div class="wide">{page_table(one.heads, one.rows)}</div>')
+        self.note(one.note)
 
-    @contextmanager
-    def picture(self, title: str, says: str, *, rows: Sequence[str] | None = None) -> Iterator[Axes]:
-        """Yields the axes of a picture that is added when they are drawn; with `rows`, one for each, at the left."""
-        from matplotlib.figure import Figure  # noqa: PLC0415
+    def bars(
+        self,
+        title: str,
+        says: str,
+        parts: Mapping[str, str],
+        rows: Mapping[str, Sequence[float]],
+        *,
+        intervals: Sequence[tuple[float, float]] = (),
+        percent: bool = False,
+    ) -> None:
+        """Adds a chart of stacked bars, one for each row; `parts` are the names and colours of their segments."""
+        most = 100.0 if percent else max([1.0, *map(sum, rows.values())])
+        height = _TOP + _ROW * len(rows)
+        drawn = []
+        for place, (name, colour) in enumerate(parts.items()):
+            x = _LABEL + 125.0 * place
+            drawn.append(f'<rect x="{x}" y="4" width="10" height="10" fill="{colour}"/>')
+            drawn.append(f'<text x="{x + 14}" y="13">{shown(name)}</text>')
+        for quarter in range(5):
+            x = _LABEL + _WIDE * quarter / 4
+            drawn.append(f'<line x1="{x}" x2="{x}" y1="{_TOP - 8}" y2="{height}" stroke="#ddd"/>')
+            drawn.append(f'<text x="{x}" y="{_TOP - 12}" text-anchor="middle">{most * quarter / 4:.3g}</text>')
+        for number, (name, values) in enumerate(rows.items()):
+            y, x = _TOP + _ROW * number, 0.0 + _LABEL
+            drawn.append(f'<text x="{_LABEL - 8}" y="{y + 11}" text-anchor="end">{shown(name)}</text>')
+            for (part, colour), value in zip(parts.items(), values, strict=True):
+                wide = value / most * _WIDE
+                told = f"<title>{shown(part)}: {value:.3g}</title>"
+                drawn.append(
+                    f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{_ROW - 5}" fill="{colour}">{told}</rect>'
+                )
+                x += wide
+            drawn.append(f'<text x="{x + 6:.1f}" y="{y + 11}">{sum(values):.3g}</text>' if not intervals else "")
+        for number, ends in enumerate(intervals):
+            low, high = (_LABEL + end / most * _WIDE for end in ends)
+            y = _TOP + _ROW * number + 6
+            drawn.append(f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" stroke="black"/>')
+        caption = shown(f"{says} {self._source}")
+        svg = f'<svg viewBox="0 0 {_LABEL + _WIDE + 60} {height}" font-size="11" role="img">{"".join(drawn)}</svg>'
+        self.parts.append(f"<figure><h3>{shown(title)}</h3>{svg}<figcaption>{caption}</figcaption></figure>")
 
-        self._drawn += 1
-        prefix = f"chart{self._drawn}-"  # ids of its own, so that many can be in one page
-        out = io.StringIO()
-        style: dict[Any, Any] = {**_STYLE, "svg.hashsalt": prefix}
-        with self._matplotlib.rc_context(style), warnings.catch_warnings():
-            # The reader's own fonts draw the words; the one that measures them here need not have every sign.
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            figure = Figure(figsize=(_WIDTH, 2.7 if rows is None else 1.1 + 0.27 * max(1, len(rows))))
-            axes = figure.subplots()
-            yield axes
-            axes.grid(axis="x" if rows is None else "y", visible=False)
-            if rows is not None:
-                axes.set(yticks=range(len(rows)), ylim=(-0.6, len(rows) - 0.4))
-                axes.set_yticklabels(rows)
-            figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-        svg = out.getvalue()
-        svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-        svg = re.sub(r'\bid="', f'id="{prefix}', svg)
-        svg = re.sub(r'(url\(|href=")#', rf"\1#{prefix}", svg)
-        caption = escape(f"{says} {self._source}")
-        self.parts.append(f"<figure><h3>{escape(title)}</h3>{svg}<figcaption>{caption}</figcaption></figure>")
+    def shares(self, title: str, says: str, shares: Mapping[str, Figures]) -> None:
+        """Adds a chart of shares with their intervals; those of nothing are left out."""
+        known = {f"{name} ({one['n']})": one for name, one in shares.items() if one["percent"] is not None}
+        rows = {name: (one["percent"],) for name, one in known.items()}
+        intervals = [(one["low"], one["high"]) for one in known.values()]
+        self.bars(title, says, {"% right, with 95 % interval": SKY}, rows, intervals=intervals, percent=True)
 
 
-def _arrivals(page: _Page, days: Sequence[Figures]) -> None:
-    rows, x, _ = _by_time(days)
-
-    def mean(name: str) -> list[float]:
-        return [sum(day[name] for day in row) / len(row) for row in rows]
-
-    with page.picture("Visits over time", "Bars: by the day on which they ended; dots: arrivals.") as axes:
-        bars = partial(axes.bar, x, width=[0.8 * len(row) for row in rows])
-        _stack(bars, "bottom", [
-            ("treated", BLUE, "", mean("seen")),
-            ("left untreated", ORANGE, "///", mean("left")),
-            ("failed", RED, "xxx", mean("failed")),
-        ])  # fmt: skip
-        axes.plot(x, mean("arrived"), "o", color="black", markersize=3.5, label="arrived", clip_on=False)
-        axes.set(xlabel="day", ylabel="visits" if rows and len(rows[0]) == 1 else "visits a day, by week")
-        _whole_days(axes)
-        _legend(axes, columns=4)
+def _by_time(days: Sequence[Figures]) -> dict[str, Sequence[Figures]]:
+    """Returns the days one by one, or week by week if there are many."""
+    length = 7 if len(days) > _MANY_DAYS else 1
+    parts = [days[start : start + length] for start in range(0, len(days), length)]
+    return {f"day {part[0]['day']}" + (f"-{part[-1]['day']}" if length > 1 else ""): part for part in parts}
 
 
-def _census(page: _Page, hours: Sequence[Figures]) -> None:
+def _visits(page: _Page, series: Figures) -> None:
+    ends = {"seen": BLUE, "left": ORANGE, "failed": RED}
+    times = _by_time(series["days"])
+    rows = {name: [sum(day[end] for day in part) / len(part) for end in ends] for name, part in times.items()}
+    page.bars("Visits over time", "Visits a day, by the day on which they ended.", ends, rows)
+    doing = {"waiting": ORANGE, "with staff": BLUE, "on the way": SKY, "in a bed": GREEN}
+    names = ("waiting", "served", "other", "lying")
+    hours = {f"hour of the day {one['hour']}": [one[name] for name in names] for one in series["hours"]}
     says = "At each full hour, mean over the days on which somebody was there."
-    with page.picture("People in the hospital by hour of the day", says) as axes:
-        x = [hour["hour"] for hour in hours]
-        _stack(partial(axes.bar, x, width=0.8), "bottom", [
-            ("waiting", ORANGE, "///", [hour["waiting"] for hour in hours]),
-            ("with staff", BLUE, "", [hour["served"] for hour in hours]),
-            ("on the way inside", SKY, "\\\\\\", [hour["other"] for hour in hours]),
-            ("in a bed", GREEN, "..", [hour["lying"] for hour in hours]),
-        ])  # fmt: skip
-        most = [hour["most"] or math.nan for hour in hours]
-        axes.plot(x, most, "_", color="black", markersize=11, label="most on any day")
-        axes.set(xlabel="hour of the day", ylabel="people, mean over days", xticks=range(0, 24, 2))
-        _legend(axes, columns=5)
+    page.bars("People in the hospital by hour of the day", says, doing, hours)
 
 
-def _waits(page: _Page, waits: Mapping[str, Figures]) -> None:
-    names = sorted(waits, key=lambda name: waits[name]["median"])
-    rows = [f"{name} ({waits[name]['n']})" for name in names]
-    says = "For the first talk with a doctor; in brackets: calls."
-    with page.picture("Waiting times by department", says, rows=rows) as axes:
-        medians, p90 = ([waits[name][part] / 60 for name in names] for part in ("median", "p90"))
-        y = range(len(names))
-        axes.hlines(y, medians, p90, color=SKY, linewidth=5, label="to the time within which 90 % were called")
-        axes.plot(medians, y, "o", color=BLUE, label="median", clip_on=False)
-        axes.set(xlabel="minutes")
-        axes.set_xlim(left=0)
-        _legend(axes, columns=2)
-
-
-def _diagnoses(page: _Page, shares: Mapping[str, Figures], days: Sequence[Figures]) -> None:
-    names = sorted((n for n in shares if shares[n]["percent"] is not None), key=lambda name: shares[name]["percent"])
-    rows = [f"{name} ({shares[name]['n']})" for name in names]
-    with page.picture("Right diagnoses by department", "In brackets: diagnoses.", rows=rows) as axes:
-        there = [shares[name] for name in names]
-        middle = [share["percent"] for share in there]
-        axes.errorbar(middle, range(len(names)), xerr=_errors(there), fmt="o", color=BLUE, capsize=3)
-        axes.set(xlabel="% right, with 95 % interval", xlim=(-2, 102))
-    weeks, times, each = _by_time(days)
-    pooled = [proportion(*(sum(day["diagnosis"][part] for day in week) for part in ("right", "n"))) for week in weeks]
-    known = [(time, share) for time, share in zip(times, pooled, strict=True) if share["percent"] is not None]
-    with page.picture("Right diagnoses over time", "With 95 % intervals.") as axes:
-        x, there = [time for time, _ in known], [share for _, share in known]
-        middle = [share["percent"] for share in there]
-        axes.errorbar(x, middle, yerr=_errors(there), fmt="o-", color=BLUE, ecolor=SKY, capsize=2, linewidth=1)
-        axes.set(xlabel="day", ylabel=f"% right, {each}", ylim=(-3, 103))
-        axes.set_xlim(min(x, default=0) - 0.9, max(x, default=0) + 0.9)
-        _whole_days(axes)
+def _triage(acuity: Mapping[str, Mapping[str, int]]) -> RunTable:
+    names = [a.value for a in Acuity]
+    rows = []
+    for right in names:
+        total = sum(acuity[right].values())
+        shares = (100 * acuity[right][given] / total if total else 0.0 for given in names)
+        rows.append((right, *(f"{n:.0f} % ({acuity[right][given]})" for n, given in zip(shares, names, strict=True))))
+    note = "Rows: as the patients should have been judged; % of each row."
+    return RunTable("Over-triage and under-triage: urgency as the nurse judged it", ("", *names), rows, note)
 
 
 def _outcomes(page: _Page, outcomes: Mapping[str, Mapping[str, int]]) -> None:
-    names = [t.value for t in reversed(Treated) if sum(outcomes[t.value].values())]
-
-    def percent(outcome: FollowUpOutcome) -> list[float]:
-        return [100 * outcomes[n][outcome.value] / sum(outcomes[n].values()) for n in names]
-
-    says = "At the first follow-up after a visit, by how the patient was treated; in brackets: follow-ups."
-    rows = [f"{name} ({sum(outcomes[name].values())})" for name in names]
-    with page.picture("How patients were afterwards", says, rows=rows) as axes:
-        looks = ((GREEN, ""), (SKY, "\\\\\\"), (RED, "///"))
-        parts = [(o.value, *look, percent(o)) for o, look in zip(FollowUpOutcome, looks, strict=True)]
-        _stack(partial(axes.barh, range(len(names)), height=0.62), "left", parts)
-        axes.set(xlabel="% of first follow-ups", xlim=(0, 100))
-        _legend(axes, columns=3)
-
-
-def _occupancy(page: _Page, work: Mapping[str, Figures]) -> None:
-    there = {name: 100 * w["busy"] / w["at_work"] for name, w in work.items() if w["at_work"]}
-    names = sorted(there, key=there.__getitem__)
-    says = "From the call of a patient to the end of the service, over all shifts of the log."
-    with page.picture("Occupancy of the staff", says, rows=names) as axes:
-        axes.barh(range(len(names)), [there[name] for name in names], 0.62, color=BLUE)
-        for y, name in enumerate(names):
-            axes.text(there[name] + 1, y, f"{there[name]:.0f} %", va="center", fontsize=8)
-        axes.set(xlabel="% of the time at work spent with patients", xlim=(0, 108), xticks=range(0, 101, 20))
-
-
-def _triage(page: _Page, acuity: Mapping[str, Mapping[str, int]]) -> None:
-    names = [a.value for a in Acuity]
-    counts = [[acuity[right][given] for given in names] for right in names]
-    shares = [[100 * n / sum(row) if sum(row) else 0.0 for n in row] for row in counts]
-    says = "How urgent patients were as the nurse judged it, and as they should have been judged; % of each row."
-    with page.picture("Over-triage and under-triage", says) as axes:
-        axes.pcolormesh(range(3), range(3), shares, cmap="Blues", vmin=0, vmax=130, shading="nearest")
-        axes.invert_yaxis()
-        for y, row in enumerate(counts):
-            for x, n in enumerate(row):
-                sort = ("right", "under-triage", "over-triage")[(x > y) - (x < y)]
-                colour, weight = "white" if shares[y][x] > 85 else "black", "bold" if x == y else "normal"
-                text = f"{shares[y][x]:.0f} % ({n})\n{sort}"
-                axes.text(x, y, text, ha="center", va="center", color=colour, fontsize=9, fontweight=weight)
-        axes.set(xlabel="as the nurse judged", ylabel="as it should be", xticks=range(3), yticks=range(3))
-        axes.set_xticklabels(names)
-        axes.set_yticklabels(names)
-        axes.grid(axis="y", visible=False)
-
-
-def _by_time(days: Sequence[Figures]) -> tuple[list[Sequence[Figures]], list[float], str]:
-    """Returns the days one by one, or week by week if there are many; their times, and which it is."""
-    length = 7 if len(days) > _MANY_DAYS else 1
-    parts = [days[start : start + length] for start in range(0, len(days), length)]
-    times = [part[0]["day"] + (len(part) - 1) / 2 for part in parts]
-    return parts, times, "each day" if length == 1 else "each week"
-
-
-def _errors(shares: Sequence[Figures]) -> list[list[float]]:
-    low = [max(0.0, share["percent"] - share["low"]) for share in shares]
-    return [low, [max(0.0, share["high"] - share["percent"]) for share in shares]]
-
-
-def _stack(bar: Callable[..., Any], side: str, parts: Iterable[tuple[str, str, str, list[float]]]) -> None:
-    """Draws bars on bars: label, colour, hatch and lengths of each part; `side` is where a bar begins."""
-    below: list[float] | None = None
-    for label, colour, hatch, values in parts:
-        begins = below or [0.0] * len(values)
-        bar(values, **{side: begins}, label=label, color=colour, hatch=hatch, edgecolor="white")
-        below = [a + b for a, b in zip(begins, values, strict=True)]
-
-
-def _legend(axes: Axes, *, columns: int) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, fontsize=9, borderaxespad=0.2)
-
-
-def _whole_days(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=15))
+    rows = {}
+    for name in (treated.value for treated in Treated):
+        if total := sum(outcomes[name].values()):
+            rows[f"{name} ({total})"] = [100 * outcomes[name][o.value] / total for o in FollowUpOutcome]
+    says = "% at the first follow-up after a visit, by how the patient was treated; in brackets: follow-ups."
+    parts = dict(zip((o.value for o in FollowUpOutcome), (GREEN, SKY, RED), strict=True))
+    page.bars("How patients were afterwards", says, parts, rows, percent=True)
 
 
 _STYLE_REPORT = """.open { border-left: 4px solid #E69F00; padding-left: .6rem; }
@@ -313,8 +194,7 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
     departments, areas, staff = (_called(configuration, part) for part in ("departments", "areas", "staff"))
     page.heading("Visits")
     page.table(tables.comings(summary))
-    _arrivals(page, series["days"])
-    _census(page, series["hours"])
+    _visits(page, series)
     page.heading("Right and wrong")
     page.table(tables.shares(summary))
     page.note(
@@ -322,21 +202,25 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         "are a little too narrow. Visits that failed stand outside every share."
     )
     if series["diagnosis"]:
-        _diagnoses(page, named(series["diagnosis"], departments), series["days"])
+        departments_right = named(series["diagnosis"], departments)
+        page.shares("Right diagnoses by department", "In brackets: diagnoses.", departments_right)
+        pooled = {
+            name: proportion(*(sum(day["diagnosis"][part] for day in days) for part in ("right", "n")))
+            for name, days in _by_time(series["days"]).items()
+        }
+        page.shares("Right diagnoses over time", "In brackets: diagnoses.", pooled)
     if figures["learnt"] is not None:
         page.heading("What the doctors learnt")
         page.table(tables.learnt(figures["learnt"], by_day=True))
     if summary["acuity"]["n"]:
-        _triage(page, series["acuity"])
+        page.table(_triage(series["acuity"]))
     if summary["waits"] or summary["area_waits"]:
         page.heading("Waiting")
-        if summary["waits"]:
-            _waits(page, named(summary["waits"], departments))
         page.table(tables.waits(summary, {**areas, **departments}))
         page.table(tables.levels(summary))
     page.heading("Parts of those who came")
-    for shown in tables.groups(figures["groups"], departments):
-        page.table(shown)
+    for part in tables.groups(figures["groups"], departments):
+        page.table(part)
     page.note(tables.GROUPS_NOTE)
     page.heading("Outcomes")
     if any(sum(row.values()) for row in series["outcomes"].values()):
@@ -347,7 +231,6 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         page.table(tables.beds(summary, areas))
     if any(work["at_work"] for work in summary["work"].values()):
         page.heading("Staff")
-        _occupancy(page, named(summary["work"], staff))
         page.table(tables.members(summary, staff))
     return page.parts
 

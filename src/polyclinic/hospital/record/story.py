@@ -11,7 +11,6 @@ played in one piece: results that the doctor asked for are shown in it, even if 
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -20,12 +19,12 @@ from typing import Any, cast
 import msgspec
 
 from polyclinic.cases.truth import Severity
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.events import Event, Examined, Reported, Said
 from polyclinic.hospital.record import happenings as log
 from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
-from polyclinic.hospital.record.happenings import DAY, HOUR, Activity, Acuity, Happening
+from polyclinic.hospital.record.happenings import Activity, Acuity, Happening, clock
 from polyclinic.hospital.record.recorded import RecordedRun
 
 UNDER_WAY = "under way"
@@ -48,12 +47,6 @@ class ListedVisit(msgspec.Struct, kw_only=True):
     right: bool | None = None  # whether that is what it has; None where none was told
     outcome: str = UNDER_WAY  # how it ended: "went home", "discharged", "died", "left: ...", "failed: ..."
     later: str = ""  # how it was some time after: "recovered", "better", "worse", "died"; "" where nobody knows
-
-
-def clock(t: int) -> str:
-    """Returns a time as it is told, such as `day 3 09:12`; days are counted from 1."""
-    day, second = divmod(t, DAY)
-    return f"day {day + 1} {second // HOUR:02}:{second // 60 % 60:02}"
 
 
 def _listed(happenings: Iterable[Happening]) -> dict[int, ListedVisit]:
@@ -131,9 +124,8 @@ def story(run: RecordedRun, visit: str) -> VisitStory:
     for one in stories_of(run, resident, only=visit):
         return one
     ids = [one.id for one in listed(run)]
-    near = difflib.get_close_matches(visit, ids, n=_NAMED, cutoff=0.5) or ids[:_NAMED]
-    there = f"there are {len(ids):,}, such as {', '.join(near)}" if ids else "nobody has come yet"
-    raise UserError(f"no visit {visit!r} in {run.folder}; {there}")
+    there = f"there are {len(ids):,}, such as {', '.join(ids[:_NAMED])}" if ids else "nobody has come yet"
+    raise UserError(f"no visit {visit!r} in {run.folder}{meant(visit, ids)}; {there}")
 
 
 def stories_of(run: RecordedRun, resident: str, *, only: str = "") -> list[VisitStory]:
@@ -165,11 +157,11 @@ def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
         some = ", ".join(list(who)[: 2 * _NAMED]) + (", ..." if len(who) > 2 * _NAMED else "")
         raise UserError(f"{len(who)} residents are called {resident!r}: {some}; give one's id")
     if not found:
-        people = {one.resident: one.name for one in visits}
-        near = difflib.get_close_matches(resident, people.values(), n=_NAMED, cutoff=0.6)
-        some = ", ".join(near or [f"{name} ({id})" for id, name in list(people.items())[:_NAMED]])
+        people = {one.resident: f"{one.name} ({one.resident})" for one in visits}
+        some = ", ".join(list(people.values())[:_NAMED])
         there = f"{len(people):,} residents did, such as {some}" if people else "nobody has come yet"
-        raise UserError(f"no resident {resident!r} came in {run.folder}; {there}")
+        near = meant(resident, [one.name for one in visits])
+        raise UserError(f"no resident {resident!r} came in {run.folder}{near}; {there}")
     return found
 
 
@@ -226,7 +218,10 @@ def _moments(happenings: Sequence[Happening], episode: Episode | None) -> Iterat
             continue
         if what.activity is Activity.CONSULTATION and seen and any(isinstance(h.what, log.Consulted) for h in after):
             held = seen.pop(0)
-            events = _events(held)
+            try:
+                events = [_EVENT.decode(line) for line in held.trace.splitlines() if line]
+            except msgspec.DecodeError as error:
+                raise BadInput(f"a dialogue of the run is damaged ({error})") from None
             reported = [event for event in events if isinstance(event, Reported)]
             said = [event for event in events if isinstance(event, Said | Examined)]
             last = max((place for place, event in enumerate(said) if isinstance(event, Examined)), default=len(said))
@@ -260,13 +255,6 @@ def _spans(begin: int, after: Iterable[Happening], end: type | tuple[type, ...])
         elif isinstance(happening.what, end):
             return [*spans, (happening.t if since is None else since, happening.t)]
     return spans or [(begin, begin)]
-
-
-def _events(held: ConsultationHeld) -> list[Event]:
-    try:
-        return [_EVENT.decode(line) for line in held.trace.splitlines() if line]
-    except msgspec.DecodeError as error:
-        raise BadInput(f"a dialogue of the run is damaged ({error})") from None
 
 
 def _spread(said: Sequence[Said | Examined], spans: Sequence[Span]) -> Iterator[Moment]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from polyclinic.hospital.record.figures import SHARES
-from polyclinic.hospital.record.story import clock
+from polyclinic.hospital.record.happenings import clock
 from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 
 T = TypeVar("T")
@@ -45,7 +45,10 @@ _LEVELS = {
     "within it %": "within.percent:.0f", "wanted %": "wanted:", "n": "waits.n:,",
 }  # fmt: skip
 _WORK = {"at work": "staff:", "busy %": "busy:.0f", "most busy %": "most:.0f", "patients": "called:,"}
-_MEMBERS = {"hours at work": "at_work/3600:.1f", "hours with patients": "busy/3600:.1f", "calls": "called:,"}
+_MEMBERS = {
+    "hours at work": "at_work/3600:.1f", "hours with patients": "busy/3600:.1f", "busy %": "share:.0f",
+    "calls": "called:,",
+}  # fmt: skip
 _BEDS = {
     "in use": "mean:.1f", "most": "most:,", "patients": "patients:,", "mean days": "mean_days:.1f",
     "waited": "waited:,", "mean wait": "mean_wait:.0f",
@@ -163,7 +166,11 @@ def work(summary: Mapping[str, Any], jobs: Mapping[str, str]) -> RunTable:
 
 def members(summary: Mapping[str, Any], names: Mapping[str, str]) -> RunTable:
     """Hours at work and with patients, and calls, of each member of the staff."""
-    return _columns("", "staff", dict(sorted(named(summary["work"], names).items())), _MEMBERS, _counted(summary))
+    found = {
+        name: {**one, "share": 100 * one["busy"] / one["at_work"] if one["at_work"] else None}
+        for name, one in sorted(named(summary["work"], names).items())
+    }
+    return _columns("", "staff", found, _MEMBERS, _counted(summary))
 
 
 def beds(summary: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RunTable:

@@ -66,57 +66,34 @@ Judge: TypeAlias = "Callable[[Sequence[Experience], Situation], Awaitable[Sequen
 
 @dataclass(eq=False)
 class Doctor(PlayedRole):
-    """The doctor of one visit.
-
-    Attributes:
-        max_turns: how often the doctor may speak.
-        record: the whole record, for a diagnosis in one step without a dialogue.
-        number: which doctor of a team it is, from 1; 0 where it works alone.
-        max_examinations: how many examinations may be done; None for any number.
-        free: names of examinations that do not count among them.
-        post: who it is in a hospital, and what it may do there; None of a doctor without one.
-        past: what the hospital noted of the patient before; None where it notes nothing.
-        looking_up: what it may look things up in before it speaks, reports or chooses; nothing where None.
-        told: called with what it found or remembered, where that is not what it was before.
-        references: what it found last.
-        case: who the patient is, so that what was learnt from this very one stays out.
-        remembering: what it remembers of patients of its own; nothing where None.
-        reminded: whether what it remembers comes to its mind before it decides; else its mind asks for it.
-        judges: says which experience helps here, and leaves the rest out; None lets all of it in.
-        came_to_mind: what of its memory it thinks of for what it is asked.
-        setting: `online` where it meets the patient in words alone, without an examiner.
-        dialogue_alone: it knows nothing of the patient but what is said.
-        thinks: it writes down a thought before it speaks, which nobody gets to know.
-        ai_hospital: it is AI Hospital's intern, and is told what that is (ai-hospital, Tables 12 and 15).
-        concludes: it may end the dialogue itself; else what it says does, as the patient takes it.
-        pictures: what it sees of the patient.
-    """
+    """The doctor of one visit."""
 
     mind: Mind[Doctor]
     presentation: Presentation
     _: KW_ONLY
-    max_turns: int
-    record: Record | None = None
-    number: int = 0
-    max_examinations: int | None = None
-    free: frozenset[str] = frozenset()
-    post: Post | None = None
-    past: PatientRecord | None = None
-    looking_up: LookingUp | None = None
+    max_turns: int  # how often the doctor may speak
+    record: Record | None = None  # the whole record, for a diagnosis in one step without a dialogue
+    number: int = 0  # which doctor of a team it is, from 1; 0 where it works alone
+    max_examinations: int | None = None  # how many examinations may be done; None for any number
+    free: frozenset[str] = frozenset()  # names of examinations that do not count among them
+    post: Post | None = None  # who it is in a hospital, and what it may do there
+    past: PatientRecord | None = None  # what the hospital noted of the patient before
+    looking_up: LookingUp | None = None  # what it may look things up in before it speaks, reports or chooses
+    # Called with what it found or remembered, where that is not what it was before.
     told: Callable[[tuple[ShownPassage, ...]], None] = lambda _: None
-    references: tuple[ShownPassage, ...] = ()
-    case: str = ""
-    remembering: Remembering | None = None
-    reminded: bool = True
-    judges: Judge | None = None
-    came_to_mind: tuple[Remembered, ...] = ()
+    references: tuple[ShownPassage, ...] = ()  # what it found last
+    case: str = ""  # who the patient is, so that what was learnt from this very one stays out
+    remembering: Remembering | None = None  # what it remembers of patients of its own
+    reminded: bool = True  # whether what it remembers comes to its mind before it decides; else its mind asks for it
+    judges: Judge | None = None  # says which experience helps here, and leaves the rest out; None lets all of it in
+    came_to_mind: tuple[Remembered, ...] = ()  # what of its memory it thinks of for what it is asked
     _judged: dict[tuple[Experience, ...], tuple[Experience, ...]] = field(init=False, default_factory=dict)
-    setting: Setting = "ward"
-    dialogue_alone: bool = False
-    ai_hospital: bool = False
-    concludes: bool = True
-    thinks: bool = False
-    pictures: tuple[SeenPicture, ...] = ()
+    setting: Setting = "ward"  # `online` where it meets the patient in words alone, without an examiner
+    dialogue_alone: bool = False  # it knows nothing of the patient but what is said
+    ai_hospital: bool = False  # it is AI Hospital's intern, and is told what that is (ai-hospital, Tables 12 and 15)
+    concludes: bool = True  # it may end the dialogue itself; else what it says does, as the patient takes it
+    thinks: bool = False  # it writes down a thought before it speaks, which nobody gets to know
+    pictures: tuple[SeenPicture, ...] = ()  # what it sees of the patient
 
     async def act(self, ask: Ask[T]) -> T:
         """Looks up what fits what is known so far, and answers; see `Player.act`."""
@@ -156,10 +133,8 @@ class Doctor(PlayedRole):
     def picture(self, task: ClinicalTask, *, diagnosis: str = "", until: int | None = None) -> str:
         """Returns by what a patient like this one is found again for a task.
 
-        Args:
-            task: what is to be decided; an examination is decided by what the patient says alone (§4.3.1).
-            diagnosis: what the doctor takes it for, where that is decided.
-            until: only what the first so many events in its hearing told; None for all.
+        An examination is decided by what the patient says alone (§4.3.1). `diagnosis` is what the doctor takes it for,
+        if that is decided; with `until`, only so many events in its hearing count.
         """
         if self.record is not None:
             record = self.record

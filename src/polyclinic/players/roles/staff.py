@@ -75,9 +75,9 @@ class Pharmacist(PlayedRole):
 
 @dataclass(eq=False)
 class Director(PlayedRole):
-    """The director of one discussion; `may_ask` says whether patient and examiner can be asked again.
+    """The director of one discussion, ours or AI Hospital's (Table 16).
 
-    With `ai_hospital` it is told what AI Hospital's is (ai-hospital, Table 16).
+    `may_ask` says whether patient and examiner can be asked again.
     """
 
     mind: Mind[Director]

@@ -14,12 +14,14 @@ from typing import Literal
 
 import msgspec
 
+from polyclinic.compiled import Compiled
 from polyclinic.language.content_words import plain_stem
-from polyclinic.language.language import CHINESE, Language, is_chinese
+from polyclinic.language.language import CHINESE, LANGUAGES, Language, is_chinese
 from polyclinic.language.word_lists import Pattern
 from polyclinic.players.rules.sayings import WORDS
 from polyclinic.yaml_files import read_yaml
 
+_LAY = Path(__file__).with_name("lay")
 _FILES = ("body", "symptoms", "illnesses", "medicines", "life", "qualities")
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+|[,;:.!?/\n()…]")
 _APART = ((re.compile(r"(?i)\b(?:can't|cannot|cant)\b"), "can not"), (re.compile(r"(?i)n't\b"), " not"))
@@ -70,13 +72,13 @@ def concepts() -> dict[str, tuple[str, Concept]]:
     """Returns every concept by its id, with its kind."""
     found: dict[str, tuple[str, Concept]] = {}
     for name in _FILES:
-        path = Path(__file__).with_name("lay") / f"{name}.yaml"
+        path = _LAY / f"{name}.yaml"
         for kind, those in read_yaml(path, dict[str, dict[str, Concept]]).items():
             for key, concept in those.items():
                 if key in found:
                     raise ValueError(f"{path.name}: {key} stands twice")
                 found[key] = (kind, concept)
-    for key, names in read_yaml(Path(__file__).with_name("lay") / "named.yaml", dict[str, tuple[Phrase, ...]]).items():
+    for key, names in read_yaml(_LAY / "named.yaml", dict[str, tuple[Phrase, ...]]).items():
         _part(key, names, found)
     return found
 
@@ -99,6 +101,54 @@ def _part(key: str, names: tuple[Phrase, ...], found: dict[str, tuple[str, Conce
         found[f"{key}: {one[0]}"] = (kind, Concept(en=en[:1], also=en[1:], zh=zh, kinds=(key,)))
 
 
+class NamingPhrase(msgspec.Struct):
+    """Words, as tokens, and the concepts that they mean; a noun is one of the names by which a patient calls it."""
+
+    words: Phrase
+    concepts: list[str]
+    noun: bool = False
+
+
+def _nouns(concept: Concept, language: Language) -> tuple[str, ...]:
+    return concept.en if language == "en" else concept.zh
+
+
+def _phrases() -> dict[Language, dict[str, list[NamingPhrase]]]:
+    """Returns the phrases of each language by their first token; to stem them all takes long."""
+    found: dict[Language, dict[str, list[NamingPhrase]]] = {}
+    for language in LANGUAGES:
+        named: dict[Phrase, NamingPhrase] = {}
+        for key, (_, concept) in concepts().items():
+            nouns = _nouns(concept, language)
+            for word in (*nouns, *(concept.also if language == "en" else ())):
+                either = [word]
+                if language == "zh" and _ABLE.search(word):
+                    either.append(_ABLE.sub(lambda m: "得" if m[0] == "不" else "不", word))
+                for form in either:
+                    words = tuple(token.text for token in tokens(form, language))
+                    phrase = named.setdefault(words, NamingPhrase(words, []))
+                    if key not in phrase.concepts:
+                        phrase.concepts.append(key)
+                    phrase.noun = phrase.noun or form in nouns
+        by_first: dict[str, list[NamingPhrase]] = found.setdefault(language, {})
+        for phrase in named.values():
+            by_first.setdefault(phrase.words[0], []).append(phrase)
+    return found
+
+
+def _sources() -> list[Path]:
+    return [_LAY / f"{name}.yaml" for name in (*_FILES, "named")]
+
+
+PHRASES = Compiled(
+    _LAY / "phrases.msgpack",
+    dict[Language, dict[str, list[NamingPhrase]]],
+    sources=_sources,
+    make=_phrases,
+)
+"""The phrases that name concepts."""
+
+
 class Vocabulary:
     """The concepts in one language: which words mean which, and what follows from each."""
 
@@ -114,49 +164,29 @@ class Vocabulary:
         self.made_of = {key: bool(concept.of or concept.eq or concept.at) for key, (_, concept) in known.items()}
         self.composed: dict[str, list[tuple[frozenset[str], str]]] = {}
         self.named: dict[str, str] = {}
-        self._nouns: set[Phrase] = set()
-        self._phrases: dict[str, dict[Phrase, list[str]]] = {}
-        # To stem takes long: the words with an initial wait until a text has a word with it, and a stem keeps it.
-        self._waiting: dict[str, list[tuple[str, str, bool]]] = {}
+        self._phrases = PHRASES.table[language]
         self._ends: dict[str, str] = {}
         for key, (_, concept) in known.items():
             for made_of in concept.of:
                 self.composed.setdefault(min(made_of), []).append((made_of, key))
-            nouns, others = (concept.en, concept.also) if language == "en" else (concept.zh, ())
-            self.named[key] = nouns[0] if nouns else ""
-            for word in (*nouns, *others):
-                self._waiting.setdefault(_initial(word, language), []).append((word, key, word in nouns))
-                if language == "zh" and _ABLE.search(word):
-                    able = _ABLE.sub(lambda m: "得" if m[0] == "不" else "不", word)
-                    self._waiting[_initial(word, language)].append((able, key, False))
+            self.named[key] = next(iter(_nouns(concept, language)), "")
             self._ends.update(dict.fromkeys(concept.en_ends if language == "en" else concept.zh_ends, key))
         ends = sorted(self._ends, key=len, reverse=True)
         self._ending = re.compile(rf"\w{{2,}}?({'|'.join(ends)})s?$") if ends else re.compile("(?!)")
 
-    def _beginning(self, first: str) -> dict[Phrase, list[str]]:
-        """Returns the phrases that begin with a token."""
-        for word, key, noun in self._waiting.pop(first[:1], ()):
-            phrase = tuple(t.text for t in tokens(word, self.language))
-            ids = self._phrases.setdefault(phrase[0], {}).setdefault(phrase, [])
-            if key not in ids:
-                ids.append(key)
-            if noun:
-                self._nouns.add(phrase)
-        return self._phrases.get(first, {})
-
     def is_noun(self, text: str) -> bool:
         """Whether a text is one of the nouns by which a thing is named."""
         phrase = tuple(t.text for t in tokens(text, self.language))
-        return bool(phrase) and phrase in self._beginning(phrase[0]) and phrase in self._nouns
+        return bool(phrase) and any(one.noun and one.words == phrase for one in self._phrases.get(phrase[0], ()))
 
     def at_token(self, words: list[Token], start: int, text: str) -> tuple[int, list[str]]:
         """Returns how many tokens from `start` are the longest phrase there, and what it means; 0 where none begins."""
         found: tuple[int, list[str]] = (0, [])
-        for phrase, ids in self._beginning(words[start].text).items():
-            length = _length_of(phrase, words, start)
+        for phrase in self._phrases.get(words[start].text, ()):
+            length = _length_of(phrase.words, words, start)
             # Of equally long ones, the words as they stand win over those with others between them.
-            if length > found[0] or (length == found[0] and length and GAP not in phrase):
-                found = (length, ids)
+            if length > found[0] or (length == found[0] and length and GAP not in phrase.words):
+                found = (length, phrase.concepts)
         if found[0]:
             return found
         token = words[start]
@@ -197,14 +227,6 @@ def tokens(text: str, language: Language) -> list[Token]:
             found.append(Token(stem, match.start(), match.end()))
         before = word
     return found
-
-
-def _initial(word: str, language: Language) -> str:
-    """Returns the first letter or character of a phrase's first token."""
-    if language == "zh":
-        return word[0].upper()
-    plain = _same_length(word).casefold()
-    return next(m[0][0] for m in _TOKEN.finditer(plain) if m[0] not in _EMPTY_WORDS)
 
 
 def _stem(word: str) -> str:

@@ -29,10 +29,8 @@ from polyclinic.knowledge.examination_words import EXAMINATION, FISHING
 from polyclinic.knowledge.lexicon import asked_of, read_days
 from polyclinic.knowledge.reading import Vector
 from polyclinic.knowledge.safety import (
-    Cautions,
     RedFlags,
     objection,
-    read_cautions,
     read_red_flags,
     says_pregnant,
 )
@@ -244,12 +242,9 @@ def by_department(reader: Reader, posterior: Vector) -> dict[str, float]:
 
 
 class RulesPharmacist:
-    """A mind for `Pharmacist`; its cautions are the knowledge's unless others are given."""
+    """A mind for `Pharmacist`."""
 
     name = "rules"
-
-    def __init__(self, cautions: Cautions | None = None) -> None:
-        self._cautions = read_cautions() if cautions is None else cautions
 
     async def answer(self, ask: Ask[Any], role: Pharmacist) -> object:
         """Returns what is withheld."""
@@ -258,7 +253,7 @@ class RulesPharmacist:
         withheld: list[Withheld] = []
         handed_out: list[Drug] = []
         for drug in role.prescription:
-            against = objection(drug, role.known, role.presentation, handed_out, self._cautions)
+            against = objection(drug, role.known, role.presentation, handed_out)
             if against is None:
                 handed_out.append(drug)
                 continue

@@ -16,7 +16,7 @@ from typing import Any
 from polyclinic.errors import UserError
 from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.models.session import ModelSettings
+from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.minds import Cast, Minds, OpenMinds, open_minds
 
