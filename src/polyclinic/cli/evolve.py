@@ -8,9 +8,8 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -37,7 +36,7 @@ from polyclinic.memory.recall import NEIGHBOURS, Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.limits import WHOLE, Share
+from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.models.settings import ModelSettings
@@ -77,9 +76,6 @@ from polyclinic.terminal.usage import show_usage
 
 BEGUN, RESULTS, PAGE, OF_REPLICAS = "evolve.json", "summary.json", "report.html", "replicas.json"
 """Files of the folder: the command that began the practice, its results, the same as a page, and those of several."""
-
-_RUN = "evolve"
-"""Names the practice among the answers of its own folder, which has no others."""
 
 Patients = tuple[list[PracticePatient], list[PracticePatient]]
 """To practise on, and of the test."""
@@ -216,35 +212,46 @@ async def evolve(
         tests_parts = ablations == "yes" or (ablations is None and model_of(options.doctor) is None)
         practices = []
         for seed in range(options.seed, options.seed + replicas):
-            task = PracticeTask(replace(options, seed=seed, order=order), models, tests_parts, _is_shared(kept))
+            task = PracticeTask(replace(options, seed=seed, order=order), models, tests_parts)
             within = folder / f"seed-{seed}" if replicas > 1 else folder
             practices.append(FolderOfPractice.check(within, task, kept, strict=strict))
-        say_practice(rules, train=len(practices[0].patients[0]), test=len(practices[0].patients[1]))
+        say_practice(rules, *map(len, practices[0].patients))
         # What one practice has done is in its memory, so that it is printed again at once.
         left = [one for one in practices if replicas == 1 or not (one.folder / RECORD).is_file()]
-        hold = partial(run_items, left, kept=kept, what="practice", unit="practice", is_written=True)
-        if on is None:
-            done = await hold(lambda one: one.practise(json=json), at_once=1)
-        else:
-            opening = partial(WorkerPool, on, practices[0].task, Holder(None, Ledger()), report=note)
-            async with opening(items=len(left), environment=keys_of(models)) as pool:
-                done = await hold(lambda one: one.practise_elsewhere(pool), doing="practices", quiet=json)
+        how: dict[str, Any] = {"at_once": 1} if on is None else {"doing": "practices", "quiet": json}
+        async with AsyncExitStack() as stack:
+            pool = None
+            if on is not None and left:
+                opening = WorkerPool(
+                    on, left[0].task, Holder(None, Ledger()), items=len(left), report=note, environment=keys_of(models)
+                )
+                pool = await stack.enter_async_context(opening)
+            done = await run_items(
+                left,
+                lambda one: one.practise(pool, json=json),
+                kept,
+                what="practice",
+                unit="practice",
+                is_written=True,
+                **how,
+            )
         if replicas == 1:
-            came, _ = done[0]
+            (came, spent), what = done[0], "memory, results"
             _show(came.document(), came.tables(), json=json)
         else:
             documents = [msgspec.json.decode((one.folder / RESULTS).read_bytes()) for one in practices]
-            document = joined(documents, first=options.seed)
+            document, what = joined(documents, first=options.seed), "each practice"
             write_json(folder / OF_REPLICAS, document)
             write_text(folder / PAGE, page_of_several(document))
             _show(document, tables_of_several(document), json=json)
         for one in practices:
             one.keep()
-        if not json and replicas == 1:
-            show_usage(console(sys.stderr), done[0][1])
-        if not json and kept.database is None:
-            what = f"each practice, and {PAGE} of all" if replicas > 1 else f"memory, results and {PAGE}"
-            note(f"{what}: {folder}. Next: polyclinic memory show {practices[0].folder}")
+        if json:
+            return
+        if replicas == 1:
+            show_usage(console(sys.stderr), spent)
+        if kept.database is None:
+            note(f"{what} and {PAGE}: {folder}. Next: polyclinic memory show {practices[0].folder}")
 
 
 @dataclass(frozen=True)
@@ -254,32 +261,29 @@ class PracticeTask:
     options: PracticeOptions
     models: ModelSettings
     tests_parts: bool
-    is_shared: bool  # whether its answers are kept with those of other practices
 
     @asynccontextmanager
     async def open(self, _: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Yields the function that practises with a seed, and returns results and memory."""
 
         async def compute(seed: int, side: WorkerSide) -> tuple[Evolution, bytes]:
-            task, ledger = replace(self, options=replace(self.options, seed=seed)), side.ledger(self.models)
+            task = replace(self, options=replace(self.options, seed=seed))
             with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
-                journal, folder = task.journal(side), Path(scratch)
+                folder, journal, ledger = Path(scratch), task.journal(side), side.ledger(self.models)
                 came, _ = await task.learn(task.patients(), folder, journal, ledger=ledger, share=side.share)
                 return came, (folder / PATIENTS.file).read_bytes()
 
         yield compute
 
-    def patients(self, *, strict: bool = False, shares: list[CaseShare] | None = None) -> Patients:
-        """Reads the patients."""
+    def patients(self, **how: Any) -> Patients:
+        """Reads the patients to practise on, and of the test."""
         options = self.options
         seed = options.seed if options.order == "shuffled" else None
-        return read_patients(options.train, options.test, strict=strict, shuffled_by=seed, shares=shares)
+        return read_patients(options.train, options.test, shuffled_by=seed, **how)
 
     def journal(self, answers: Any) -> Journal | None:
         """Returns the journal of the practice; None if no model is asked."""
-        if not self.options.asked:
-            return None
-        return journal_of(answers, run=self.options.shared_as if self.is_shared else _RUN)
+        return journal_of(answers, run=self.options.shared_as) if self.options.asked else None
 
     async def learn(
         self,
@@ -288,29 +292,29 @@ class PracticeTask:
         journal: Journal | None,
         *,
         begin: Callable[[], None] = lambda: None,
-        ledger: Ledger | None = None,
-        share: Share = WHOLE,
-        quiet: bool = True,
-        is_here: bool = False,
+        json: bool | None = None,
+        **opening: Any,
     ) -> tuple[Evolution, Ledger]:
-        """Lets the doctor practise with the memory in a folder; if it is stopped, has the results so far shown."""
+        """Lets the doctor practise with the memory in a folder.
+
+        Args:
+            begin: is called before the first patient.
+            json: how the results so far are printed if the practice is stopped; None does not print them.
+            opening: how the models are opened.
+        """
         options, (train, test) = self.options, patients
         began, points = time.monotonic(), list[Point]()
         async with AsyncExitStack() as stack:
-            opening = open_models(
-                options.asked, self.models, ledger=ledger, journal=journal, seed=options.seed, share=share
-            )
-            session = await stack.enter_async_context(opening)
+            models = open_models(options.asked, self.models, journal=journal, seed=options.seed, **opening)
+            session = await stack.enter_async_context(models)
             embedder = memory_embedder(options.embedder, session)
-            about = About(
-                embedder=embedder.name,
-                dimensions=await dimensions_of(embedder),
-                knowledge=name_of_choices(train[0].choices.knowledge, train[0].choices.language),
-            )
+            choices = name_of_choices(train[0].choices.knowledge, train[0].choices.language)
+            about = About(embedder=embedder.name, dimensions=await dimensions_of(embedder), knowledge=choices)
             begin()
             memory = stack.enter_context(open_memory(folder, about))
-            learner = self._learner(session)
-            practice = Practice(learner, memory, embedder, remembers=options.remembers, recovered=options.recovered())
+            practice = Practice(
+                self._learner(session), memory, embedder, remembers=options.remembers, recovered=options.recovered()
+            )
 
             def evolution() -> Evolution:
                 return Evolution(
@@ -325,7 +329,7 @@ class PracticeTask:
                 )
 
             try:
-                with ended_by_hand(is_stopped), progress("practising", len(train), quiet=quiet) as advance:
+                with ended_by_hand(is_stopped), progress("practising", len(train), quiet=json is not False) as advance:
                     await practice.run(
                         train,
                         test,
@@ -335,50 +339,48 @@ class PracticeTask:
                         advance=advance,
                         on_point=points.append,
                     )
-                came = evolution()
-                if self.tests_parts:
-                    came = msgspec.structs.replace(came, ablations=await ablate(practice, test))
-                return came, session.ledger
+                parts = await ablate(practice, test) if self.tests_parts else None
+                return msgspec.structs.replace(evolution(), ablations=parts), session.ledger
             except RunStopped:
-                if is_here:
+                if json is not None:
                     note("stopped early; what is over:")
                     if points:
-                        _show(evolution().document(), evolution().tables(), json=quiet)
+                        _show(evolution().document(), evolution().tables(), json=json)
                     treated = max((one.patients for one in memory.notes()), default=0)
                     tests = counted(len(points), "test")
                     note(f"{treated:,} of {counted(len(train), 'patient')} are treated, {tests} over")
                 raise
 
     def _learner(self, session: Session) -> Learner:
-        options, (records, experience) = self.options, self.options.wanted
+        options = self.options
+        records, experience = options.wanted
         if (name := model_of(options.doctor)) is None:
             tries = options.feedback == "outcome"
             return RecallDoctor(seed=options.seed, records=records, experience=experience, tries=tries)
-        return MedAgentZero(
-            name,
-            lambda episode: session.model(name, Asker("doctor", episode), repeating=True),
-            records=records,
-            experience=experience,
-            temperature=self.models.temperature,
-        )
+
+        def model(episode: str) -> Model:
+            return session.model(name, Asker("doctor", episode), repeating=True)
+
+        temperature = self.models.temperature
+        return MedAgentZero(name, model, records=records, experience=experience, temperature=temperature)
 
 
 @dataclass(frozen=True)
 class FolderOfPractice:
-    """The folder of one practice; its patients are read, and `kept` says what the practice is to be made of."""
+    """The folder of one practice, with its patients; `kept` has the options that it is made with."""
 
     folder: Path
     task: PracticeTask
     kept: KeptOptions
     patients: Patients
-    shares: list[CaseShare] = field(default_factory=list)
+    shares: list[CaseShare]
 
     @classmethod
     def check(cls, folder: Path, task: PracticeTask, kept: KeptOptions, *, strict: bool) -> FolderOfPractice:
         """Returns the folder of a new practice, or of one that is continued; refuses a folder of anything else."""
         said = {**kept.invocation.options, "seed": task.options.seed, "order": task.options.order}
-        this = kept.invocation._replace(options={name: said[name] for name in said if name != "replicas"})
-        begun, shares = folder / BEGUN, list[CaseShare]()
+        said.pop("replicas", None)
+        this, begun, shares = kept.invocation._replace(options=said), folder / BEGUN, list[CaseShare]()
         if begun.is_file():
             check_same(decoded(begun, RunRecord, "how a practice was begun"), this, folder)
         else:
@@ -387,45 +389,24 @@ class FolderOfPractice:
         out = folder if kept.database is None else kept.out
         return cls(folder, task, replace(kept, out=out, invocation=this), patients, shares)
 
-    async def practise(self, *, json: bool) -> tuple[Evolution, Ledger]:
-        """Lets the doctor practise in this process, and writes the results."""
-        came, ledger = await self.task.learn(
-            self.patients,
-            self.folder,
-            self.task.journal(answers_of(self.kept)),
-            begin=self._begin,
-            quiet=json,
-            is_here=True,
-        )
-        self._write(came, ledger)
-        return came, ledger
+    async def practise(self, pool: WorkerPool | None, *, json: bool) -> tuple[Evolution, Ledger]:
+        """Has the doctor practise, here or by a worker; answers, budget and results stay here."""
+        task, options, this = self.task, self.task.options, self.kept.invocation
+        journal = task.journal(answers_of(self.kept))
 
-    async def practise_elsewhere(self, pool: WorkerPool) -> tuple[Evolution, Ledger]:
-        """Lets a worker hold the practice; answers, budget and results stay here."""
-        journal, ledger = self.task.journal(answers_of(self.kept)), self.task.models.budget()
-        async with AsyncExitStack() as stack:
-            self._begin()
-            if journal is not None:
-                await stack.enter_async_context(journal)
-            came, memory = await pool.compute(self.task.options.seed, Holder(journal, ledger))
-        (self.folder / PATIENTS.file).write_bytes(memory)
-        self._write(came, ledger)
-        return came, ledger
+        def begin() -> None:
+            make_folder(self.folder, parents=True)
+            if not (self.folder / BEGUN).is_file():
+                write_json(self.folder / BEGUN, record_of(this, this.options, seed=options.seed))
 
-    def keep(self) -> None:
-        """Keeps results and memory in the database, if there is one."""
-        if (database := self.kept.database) is not None:
-            keep_results(database, self.folder)
-            move_to_store(self.folder, database, f"{self.kept.name or 'evolve'}/seed-{self.task.options.seed}")
-
-    def _begin(self) -> None:
-        make_folder(self.folder, parents=True)
-        if not (self.folder / BEGUN).is_file():
-            this = self.kept.invocation
-            write_json(self.folder / BEGUN, record_of(this, this.options, seed=self.task.options.seed))
-
-    def _write(self, came: Evolution, ledger: Ledger) -> None:
-        options = self.task.options
+        if pool is None:
+            came, ledger = await task.learn(self.patients, self.folder, journal, begin=begin, json=json)
+        else:
+            begin()
+            async with nullcontext() if journal is None else journal:
+                ledger = task.models.budget()
+                came, memory = await pool.compute(options.seed, Holder(journal, ledger))
+            (self.folder / PATIENTS.file).write_bytes(memory)
         output = Output(
             document=came.document(),
             document_file=RESULTS,
@@ -433,19 +414,15 @@ class FolderOfPractice:
             rows=came.rows(Path(options.test).stem, seed=options.seed),
             measures=[ItemMeasure(name=task.value) for task in ClinicalTask],
         )
-        write_results(
-            self.folder,
-            self.kept.invocation,
-            output,
-            seed=options.seed,
-            models=self.task.models,
-            ledger=ledger,
-            cases=self.shares,
-        )
+        how: dict[str, Any] = {"models": task.models, "ledger": ledger, "cases": self.shares}
+        write_results(self.folder, this, output, seed=options.seed, **how)
+        return came, ledger
 
-
-def _is_shared(kept: KeptOptions) -> bool:
-    return kept.database is not None or kept.shared_answers is not None
+    def keep(self) -> None:
+        """Keeps results and memory in the database, if there is one."""
+        if (database := self.kept.database) is not None:
+            keep_results(database, self.folder)
+            move_to_store(self.folder, database, f"{self.kept.name or 'evolve'}/seed-{self.task.options.seed}")
 
 
 def _show(document: Mapping[str, Any], tables: Iterable[Table], *, json: bool) -> None:
@@ -471,7 +448,7 @@ def check_practice(options: PracticeOptions) -> Rules:
     return rules
 
 
-def say_practice(rules: Rules, *, train: int, test: int) -> None:
+def say_practice(rules: Rules, train: int, test: int) -> None:
     """Notes how a practice differs from the paper that it follows."""
     wanted, here = (rules.settings.train.paper, rules.settings.test.paper), []
     if rules.side == "paper" and (train, test) != wanted:

@@ -57,6 +57,7 @@ from polyclinic.run.batching import check_batches
 from polyclinic.run.options import AskedModels, BatchOption, CaseOptions, RunOptions, SessionOption, open_desk
 from polyclinic.run.output import Output, finish
 from polyclinic.run.run import Run, resumable
+from polyclinic.run.storing import check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import AT_ONCE, run_until_error
 from polyclinic.terminal.screen import note
@@ -399,7 +400,7 @@ async def evaluate(
     run = Run(config)
     plan, setup, by = planned(evaluation, options, run, acted_on)
     where = _where(plan, options, config)
-    run.check_place()
+    check_place(run.config)
     with nullcontext() if where is None else run.keeping_answers():
         async with _open(plan, options, setup) as opened:
             work = await plan.prepare(opened)
@@ -466,7 +467,7 @@ def planned(
     if plan.visits is not None:
         roles |= {"patient": [plan.visits.patient], "examiner": [plan.visits.examiner]}
     by = held_by(setup.rules, run.config.models, roles, cases=len(plan.cases))
-    run.asking(replace(run.config, models=by.models))
+    run.config = replace(run.config, models=by.models)
     return plan, setup, by
 
 

@@ -15,7 +15,6 @@ Right answers reach memories alone, and players only as memories of other patien
 from __future__ import annotations
 
 import contextlib
-import datetime
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -265,7 +264,7 @@ def read_off_shift(
 
     `takes` gets whose memory it is for, and the signal that happens at midnight with what was read.
     """
-    first, weekday = datetime.date.fromisoformat(hospital.first_day), OpeningHours(hospital).weekday
+    weekday = OpeningHours(hospital).weekday
 
     def reads(holder: str, members: Sequence[Member]) -> Steps:
         order = list(passages)
@@ -281,7 +280,7 @@ def read_off_shift(
                 return
             yield clock.at(day * DAY + hour * HOUR)
             for passage in today:
-                date = (first + datetime.timedelta(days=day)).isoformat()
+                date = hospital.date(day).isoformat()
                 due = (day + 1) * DAY
                 wanted = clock.wanted(due)
                 request = StudyRequest(

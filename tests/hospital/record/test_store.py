@@ -146,7 +146,7 @@ def test_another_history_is_refused_by_name(live, lived_run, tmp_path):
     before = rows(folder)
     with (
         Store.open(folder) as store,
-        pytest.raises(CannotResume, match=r"happening \d+ \(day 1, \d\d:\d\d\) is another"),
+        pytest.raises(CannotResume, match=r"happening \d+ \(day 1 \d\d:\d\d\) is another"),
     ):
         live(store, seed=12)
     with Store.open(folder) as store, pytest.raises(CannotResume, match="code or configuration changed"):
@@ -173,6 +173,9 @@ def test_a_run_that_goes_on_can_be_read(tmp_path):
             store.add(began(1, who="nurse"), ACCOUNT)
             store.flush()
             assert (len(recorded), list(recorded.seek(1).duty)) == (2, ["dr", "nurse"])
+    with RecordedRun(tmp_path / "run"):
+        pass
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["run.sqlite"]
 
 
 @pytest.mark.slow

@@ -96,17 +96,11 @@ def order(examination: str, kind: str, durations: Durations, rng: random.Random)
     return Ordered(examination, kind, seconds, there)
 
 
-def first_of(hospital: Hospital, kind: AreaKind) -> str:
-    """Returns the first area of a kind."""
-    return next(id for id, area in hospital.areas.items() if area.kind is kind)
-
-
 def desk_of(hospital: Hospital, ways: Ways, kind: AreaKind) -> str:
     """Returns the area of a kind nearest to the entrance that is not empty of staff, where there is such a one."""
-    there = [id for id, area in hospital.areas.items() if area.kind is kind]
     worked = {member.area for member in hospital.staff.values()}
-    entrance = first_of(hospital, AreaKind.ENTRANCE)
-    return min(there, key=lambda id: (id not in worked, ways.find(entrance, id).seconds))
+    (entrance,) = hospital.of_kind(AreaKind.ENTRANCE)
+    return min(hospital.of_kind(kind), key=lambda id: (id not in worked, ways.find(entrance, id).seconds))
 
 
 def examined_in(hospital: Hospital, ways: Ways, kind: str, room: str) -> str:
@@ -114,7 +108,7 @@ def examined_in(hospital: Hospital, ways: Ways, kind: str, room: str) -> str:
     areas = hospital.areas
     if not kind or kind in areas[room].examinations:
         return room
-    there = [id for id, a in areas.items() if a.kind is AreaKind.EXAMINATION and kind in a.examinations]
+    there = [id for id in hospital.of_kind(AreaKind.EXAMINATION) if kind in areas[id].examinations]
     return min(there, key=lambda id: ways.find(room, id).seconds, default=room)
 
 
@@ -152,21 +146,20 @@ class House:
         self.hours, self.emergency_hours = OpeningHours(hospital), OpeningHours(hospital, emergencies=True)
         self.ways = Ways(hospital.areas)
         places = {id: area.capacity for id, area in hospital.areas.items()}
-        self._resuscitation = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.RESUSCITATION), "")
+        self._resuscitation = next(iter(hospital.of_kind(AreaKind.RESUSCITATION)), "")
         self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0), resuscitation=self._resuscitation)
         self.stays = Stays(Beds(hospital.areas), clock, self._note, self._walk)
         self.inside = 0  # without those who are admitted
-        homes = (id for id, area in hospital.areas.items() if area.kind is AreaKind.HOME)
-        self._home = next(homes, first_of(hospital, AreaKind.ENTRANCE))
+        self._home, *_ = [*hospital.of_kind(AreaKind.HOME), *hospital.of_kind(AreaKind.ENTRANCE)]
         self._triage = desk_of(hospital, self.ways, AreaKind.TRIAGE)
         self._registration = desk_of(hospital, self.ways, AreaKind.REGISTRATION)
         self._pharmacy = desk_of(hospital, self.ways, AreaKind.PHARMACY)
         self.coming = self.ways.find(self._home, self._triage)
-        used = {self._triage, self._registration, self._pharmacy}
-        used |= {id for id, area in hospital.areas.items() if area.kind is AreaKind.EXAMINATION}
         doors = {self._triage, self._registration}
-        more = {"doors": doors, "used": used}
-        self._rota = Rota(hospital, self.floor, self.hours, clock, log, ways=self.ways, events=events, **more)
+        used = {*doors, self._pharmacy, *hospital.of_kind(AreaKind.EXAMINATION)}
+        self._rota = Rota(
+            hospital, self.floor, self.hours, clock, log, doors=doors, used=used, ways=self.ways, events=events
+        )
 
     # --- a visit
 

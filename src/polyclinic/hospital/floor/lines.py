@@ -14,7 +14,7 @@ from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.plan.ways import Way
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.hospital.record.happenings import Acuity, ShiftEnded, StaffWalked
+from polyclinic.hospital.record.happenings import ORDER, Acuity, ShiftEnded, StaffWalked
 from polyclinic.knowledge.acuity import Level
 
 
@@ -47,9 +47,6 @@ class Service:
         """When it ends unless it is interrupted."""
         return self._since + self.left
 
-
-ORDER = {acuity: number for number, acuity in enumerate(Acuity)}
-"""Of acuities, the most urgent first."""
 
 ROUTINE = ORDER[Acuity.ROUTINE]
 
