@@ -10,7 +10,7 @@ Each kind of run adds its own files (`summary.json`, outcomes, traces). Nothing 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -95,13 +95,6 @@ def grouped(things: Iterable[T], key: Callable[[T], Key]) -> dict[Key, list[T]]:
     for one in things:
         groups.setdefault(key(one), []).append(one)
     return groups
-
-
-def mean_of_parts(parts: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Returns values and weights of an item with several parts, so that its mean is over all parts of all items."""
-    having = {name: values for name, values in parts.items() if values}
-    values = {name: sum(of) / len(of) for name, of in having.items()}
-    return values, {name: float(len(of)) for name, of in having.items()}
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
