@@ -202,14 +202,10 @@ def _cells(
         for (name, swept), seed in product(_swept(one, _with_data(one, options, data)), plan.seeds):
             folder = out / "runs" / f"{name}-seed-{seed}".replace(" ", "-")
             given = {**swept, **played, **common, "seed": seed, "out": str(folder)}
-            yield StudyCell(folder, _bind(folder.name, one.command, given))
-
-
-def _bind(name: str, command: str, options: Mapping[str, Any]) -> BoundCommand:
-    try:
-        return bind(command, options, f"run {name}")
-    except CycloptsError as error:
-        raise UserError(f"run {name}: {complaint(error)}") from None
+            try:
+                yield StudyCell(folder, bind(one.command, given, f"run {folder.name}"))
+            except CycloptsError as error:
+                raise UserError(f"run {folder.name}: {complaint(error)}") from None
 
 
 def _swept(one: PlannedRun, options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -283,11 +279,8 @@ def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) 
 
 
 def _each_once(things: Iterable[T]) -> list[T]:
-    found: list[T] = []
-    for thing in things:
-        if thing not in found:
-            found.append(thing)
-    return found
+    found = list(things)
+    return [thing for place, thing in enumerate(found) if thing not in found[:place]]
 
 
 def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions, *, left: str, json: bool) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from polyclinic import __version__
 from polyclinic.results.comparing import ResultsComparison
-from polyclinic.results.facts import record_facts
 from polyclinic.results.joining import JoinedRow, JoinedTable, is_share
-from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed
+from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed, record_facts
 from polyclinic.results.reading import RunResults
 from polyclinic.terminal.html import page_table, shown, whole_page
 

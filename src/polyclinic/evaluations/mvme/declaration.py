@@ -43,7 +43,7 @@ from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.judging.disease_names import extract_diseases
 from polyclinic.judging.failure_reasons import FailureReason, find_reasons, read_words
-from polyclinic.judging.people import MeansByPeople, figures, people_words
+from polyclinic.judging.people import PeopleFigures, figures, people_words
 from polyclinic.judging.sorting import Words
 from polyclinic.judging.verdicts import Known
 from polyclinic.knowledge.knowledge import Knowledge
@@ -342,8 +342,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             "cases": len(cases),
             "seed": setup.seed,
         }
-        grades = figures(people, "grades", seed=setup.seed)
-        by_people = {name: one for name, one in grades.items() if isinstance(one, MeansByPeople)}
+        by_people = figures(people, "grades", seed=setup.seed)
         no_table = "No ICD-10 for the Chinese cases: name a table of Chinese titles with mvme.table."
         note = no_table if languages - linkers.keys() else ""
         entrants = {
@@ -384,7 +383,7 @@ def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> 
     )
 
 
-def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, MeansByPeople], note: str) -> Output:
+def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, PeopleFigures], note: str) -> Output:
     """Returns the output, with how the evaluation was held, people's grades, and a note below the tables."""
 
     def show(screen: Console) -> None:
@@ -428,7 +427,7 @@ def _document(one: EntrantResult) -> dict[str, Any]:
     }
 
 
-def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople] = MappingProxyType({})) -> None:
+def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, PeopleFigures] = MappingProxyType({})) -> None:
     """Prints the tables of the paper, and what its readers would ask next."""
     _show_grades(screen, result, people)
     _show_icd(screen, result)
@@ -485,7 +484,7 @@ def _grade(graded: AspectMean) -> str | None:
     return ShownFigure(f"{graded.mean:.3f}{bracket}{error}", parts)
 
 
-def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:
+def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, PeopleFigures]) -> None:
     judge = f"{result.judge}, version {result.judge_version}"
     title = f"Graded by {judge}: mean from 1 to 4 (half the 95 % interval, as the paper's Table 2) ± se"
     shown = table(title, ("", "part", *Aspect, "n", "no report"), left=2)
