@@ -44,7 +44,16 @@ from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import Figures, incident
-from polyclinic.hospital.record.happenings import DAY, HOUR, ORDER, Acuity, FollowUpOutcome, HarmCause, What
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    ORDER,
+    TURNED_AWAY,
+    Acuity,
+    FollowUpOutcome,
+    HarmCause,
+    What,
+)
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.acuity import TARGETS
@@ -337,7 +346,7 @@ class Simulation:
             return natures[-1][0]
 
         ended, episode = yield from self.house.visit(plan.visit, plan.decided, admit)
-        if ended is VisitEnd.TURNED_AWAY:
+        if ended in TURNED_AWAY:
             tonight = (self.clock.now // DAY + 1) * DAY - self.house.coming.seconds - 1
             yield self.clock.at(self._opportunity(tonight, self.town.times(onset)[1], at_once=False))
             if not self.closed:
