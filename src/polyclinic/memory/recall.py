@@ -36,14 +36,9 @@ KIND, RIGHT, ANSWERED, LED_TO = range(4)
 """What is known of a case: its kind, the one label that was right, the label answered, the later tasks done rightly."""
 
 _SMOOTH = 3.0  # So many cases of the usual kinds stand behind each statement
-
-
 _LEAST = 1e-12  # A kind that nothing speaks for is still possible
-
-
 _SURELY = 0.98  # So often at most is a statement made of those of one kind; what is not said never rules a kind out
 _GUIDED = 32  # Cases for which what statements are worth is not worked out anew while they are taken in
-_AT_ONCE = 1024  # Cases that are worked out at once
 _DOUBT = 1.0  # How much the usual weighs beside what came after an answer: as much as one patient just like this one
 _KEPT = 1 << 20  # So many shares are kept at most, as long as nothing new is learnt
 
@@ -177,15 +172,10 @@ class LearntLikeness:
         """Returns of cases by their rows how likely they are of each kind, by what is said and as known."""
         if self._every is None:
             # Of whom many ask while nothing new is learnt, all cases are worked out at once, and not one by one again.
-            n = self._n
             self._looked_at += len(rows)
-            if self._looked_at <= n or n * len(self._kinds) > _KEPT:
+            if self._looked_at <= self._n or self._n * len(self._kinds) > _KEPT:
                 return self._worked_out(rows)
-            parts = [
-                self._worked_out(np.arange(first, min(first + _AT_ONCE, n), dtype=np.int32))
-                for first in range(0, n, _AT_ONCE)
-            ]
-            self._every = np.concatenate([said for said, _ in parts]), np.concatenate([known for _, known in parts])
+            self._every = self._worked_out(np.arange(self._n, dtype=np.int32))
         said, known = self._every
         return said.take(rows, axis=0), known.take(rows, axis=0)
 

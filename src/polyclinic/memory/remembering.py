@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import BadInput, ModelError
 from polyclinic.language.language import Language, is_chinese
-from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord, quoted, unmarked
+from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord, quoted, unmarked
 from polyclinic.memory.library import CASE_WORDS, CaseWordsEmbedder, nearest_rows
 from polyclinic.memory.memory import ENOUGH, DoctorMemory
 from polyclinic.memory.options import NEAREST
@@ -153,11 +153,8 @@ class Recollection:
 
     def options(self, task: ClinicalTask) -> tuple[str, ...]:
         """Returns what the last cases had to choose from."""
-        memory = self._memory
-        records, experience = (
-            ([], []) if memory is None else (memory.records[task].entries, memory.experience[task].entries)
-        )
-        last = [one.asked for one in records[-1:]] + [one.asked for one in experience[-1:]]
+        libraries = [] if self._memory is None else self._memory.libraries
+        last = [library.entries[-1].asked for of, library in libraries if of is task and len(library)]
         return tuple(dict.fromkeys(option for asked in last for option in asked.options))
 
     async def decide(self, put: Put, *, seed: int) -> TaskAnswer:
@@ -197,11 +194,8 @@ def _of_others(pairs: Sequence[tuple[E, float]], case: str) -> tuple[tuple[E, fl
 
 def language_of_memory(memory: DoctorMemory) -> Language | None:
     """Returns in which language a memory is; None where nothing is remembered."""
-    for task in ClinicalTask:
-        some: list[Entry] = [*memory.records[task].entries[:1], *memory.experience[task].entries[:1]]
-        for entry in some:
-            return "zh" if is_chinese(entry.asked.query) else "en"
-    return None
+    first = next((library.entries[0] for _, library in memory.libraries if len(library)), None)
+    return None if first is None else "zh" if is_chinese(first.asked.query) else "en"
 
 
 # --- judged
@@ -309,8 +303,9 @@ class ExamMemory:
     ) -> None:
         self.source = source
         self._reading = reading
-        tasks = () if memory is None else LEARNT_FROM
-        self._principles = [one for task in tasks for one in memory.experience[task].entries] if memory else []
+        self._principles = (
+            [] if memory is None else [e for task in LEARNT_FROM for e in memory.experience[task].entries]
+        )
         # In the order in which they were learnt, so that a snapshot is a beginning of it.
         self._principles.sort(key=lambda one: one.asked.number)
         self._numbers = np.array([one.asked.number for one in self._principles])
