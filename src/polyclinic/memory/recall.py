@@ -312,19 +312,10 @@ class TaskAnswer(NamedTuple):
 
     label: str
     reasoning: str = ""
-    problem: str = ""
 
 
 class Learner(Protocol):
     """Somebody who answers with what it remembers, and draws lessons from what was wrong."""
-
-    @property
-    def name(self) -> str:
-        """Names it in results."""
-
-    @property
-    def wanted(self) -> tuple[int, int]:
-        """How many records, and how many principles, it wants brought to mind."""
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """Answers, or says the problem; an EndpointError where no answer came, which ends the practice for now."""
@@ -361,17 +352,12 @@ class RecallDoctor:
 
     Args:
         seed: of its guesses.
-        records, experience: how many of each it wants to think of.
         tries: draws its answers in practice, all evenly, as a trial does: where only what went well is remembered, and
             nobody says what is right, what is done often is remembered often, however bad it is.
     """
 
-    name = "recall"
-
-    def __init__(
-        self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS, tries: bool = False
-    ) -> None:
-        self._seed, self._tries, self.wanted = seed, tries, (records, experience)
+    def __init__(self, *, seed: int, tries: bool = False) -> None:
+        self._seed, self._tries = seed, tries
         # These refer to their libraries, so that no other library gets the same id.
         self._likeness: dict[tuple[object, ...], LearntLikeness] = {}
         self._known: dict[tuple[int, int], TurnedOut] = {}

@@ -24,7 +24,7 @@ from polyclinic.memory.library import CASE_WORDS, CaseWordsEmbedder, nearest_row
 from polyclinic.memory.memory import ENOUGH, DoctorMemory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import ReadingLibrary, StudyRecord
-from polyclinic.memory.recall import NOTHING, CameToMind, Put, RecallDoctor, TaskAnswer, try_out
+from polyclinic.memory.recall import NEIGHBOURS, NOTHING, CameToMind, Put, RecallDoctor, TaskAnswer, try_out
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.shown import show
@@ -173,8 +173,7 @@ class Recollection:
         if self._memory is None or self._embedder is None:
             return NOTHING
         vector = await self._embedder.query(put.asked.query)
-        records, experience = self.doctor(seed).wanted
-        return self._memory.recall(put.task, vector, records=records, experience=experience)
+        return self._memory.recall(put.task, vector, records=NEIGHBOURS, experience=NEIGHBOURS)
 
 
 def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:

@@ -156,7 +156,7 @@ class ClinicMemory:
         brought = await memory.think(put, seed=self.setup.seed)
         learner: Learner = memory.doctor(self.setup.seed)
         if name is not None:
-            learner = MedAgentZero(name, partial(self._model, name, ledger=ledger), temperature=self.setup.temperature)
+            learner = MedAgentZero(partial(self._model, name, ledger=ledger), temperature=self.setup.temperature)
         wrong = TaskAnswer(answered.answer, answered.reasoning)
         return await learner.learn(put, brought, wrong, request.right) or Lesson("", "")
 
