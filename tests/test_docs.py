@@ -84,7 +84,7 @@ def test_commands_run(text, tmp_path, run, endpoint, request, monkeypatch):
     for name, content in files_of(page).items():
         (tmp_path / name).write_text(content.replace("http://127.0.0.1:8000/v1", endpoint.url), "utf-8")
     for line in text.splitlines():
-        if re.search(r"openai/|local\b(?!:)|models check --install", line):
+        if re.search(r"openai/|local\b(?!:)", line):
             continue  # needs a network or weights that are not here; tests/models has these doors
         command = line.partition("  #")[0].removeprefix("$ ").replace("#ID", "#p1-00001").replace("FILE", "shipped")
         words = shlex.split(command.replace("http://127.0.0.1:8000/v1", endpoint.url))

@@ -155,12 +155,7 @@ class RunStopped(PolyclinicError):
 
 
 class StoppedEarly(RunStopped):
-    """The evaluation ended before its end.
-
-    Attributes:
-        summary: of the plays that were over, None where none can be made.
-        why: what ended it.
-    """
+    """The evaluation ended before its end; with a summary of the plays that were over, and what ended it."""
 
     def __init__(self, why: RunStopped, over: str = "", *, summary: Any = None) -> None:
         self.summary = summary

@@ -44,7 +44,10 @@ def check_file(path: Path) -> None:
     """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory."""
     try:
         if not path.exists():
-            raise BadInput(f"no such file{_meant_file(path)}", path=path)
+            near = ""
+            with suppress(OSError):
+                near = meant(path.name, [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)])
+            raise BadInput(f"no such file{near}", path=path)
         check_kind(path)
         size = path.stat().st_size
     except OSError as error:
@@ -55,24 +58,13 @@ def check_file(path: Path) -> None:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
 
 
-def _meant_file(path: Path) -> str:
-    """Returns which of the files beside it may be meant."""
-    try:
-        return meant(path.name, [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)])
-    except OSError:
-        return ""
-
-
 def no_folder(path: Path) -> str:
     """Returns what is wrong with what is no folder."""
     return "this is a file, and no folder" if path.exists() else "no such folder"
 
 
 class ReadLine(NamedTuple):
-    """A line that is not blank: its number from 1, its text, and what is wrong with it, "" where nothing is.
-
-    Of a line that is too long only the beginning stands there; what is not UTF-8 is replaced.
-    """
+    """A line that is not blank: number, text (the beginning, of a line that is too long), and what is wrong with it."""
 
     number: int
     text: str
@@ -80,10 +72,7 @@ class ReadLine(NamedTuple):
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields the lines that are not blank, with their numbers from 1, without ever holding the whole file.
-
-    A file whose name ends in .gz is unpacked.
-    """
+    """Yields the lines that are not blank, with their numbers from 1; a file ending in .gz is unpacked."""
     for number, text, broken in read_any_lines(path):
         if broken:
             raise BadInput(broken, path=path, line=number)
@@ -124,10 +113,7 @@ def read_any_lines(path: Path) -> Iterator[ReadLine]:
 def read_records(
     path: Path, kind: type[T], what: str, *, keys_once: bool = False, bad: list[BadInput] | None = None
 ) -> Iterator[tuple[int, T]]:
-    """Yields the JSON objects of a file, one a line, each with its line's number; an error calls them `what`.
-
-    With a list for what is `bad`, a line that is none goes there, and is passed over.
-    """
+    """Yields JSON objects, one a line, with line numbers; errors call them `what`, and go to `bad` if it is given."""
     decoder = msgspec.json.Decoder(kind)
     for number, line, broken in read_any_lines(path):
         problem, field = broken, ""
@@ -235,8 +221,6 @@ def _check_place(path: Path) -> None:
 
 
 class _Left(msgspec.Struct):
-    """What the record of a run says about the other files in its folder."""
-
     files: list[str] = []
 
 
@@ -259,10 +243,7 @@ def _head(path: Path, n: int) -> bytes:
 
 
 def make_folder(path: Path, *, parents: bool = False) -> None:
-    """Makes a folder for results, before a long run, or takes one that is there and can be written to.
-
-    Without `parents`, the folder in which it is to lie must be there.
-    """
+    """Makes a folder for results, with its `parents` if wanted, or takes one that can be written to."""
     try:
         _check_folder(path, parents=parents)
         path.mkdir(parents=parents, exist_ok=True)
@@ -284,10 +265,7 @@ def _check_folder(path: Path, *, parents: bool = False) -> None:
 
 
 def check_new_folder(path: Path, *, besides: Collection[str] = ()) -> None:
-    """Checks that a folder for the results of a run can be made, or holds nothing but the names `besides`.
-
-    A name that begins with a full stop may be there, too.
-    """
+    """Checks that a folder can be made, or has only the names `besides` and those that begin with a full stop."""
     _check_folder(path)
     there = path.iterdir() if path.is_dir() else ()
     held = [one.name for one in there if not one.name.startswith(".") and one.name not in besides]

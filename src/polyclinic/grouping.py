@@ -20,16 +20,7 @@ _TOGETHER = 5_000  # in a group, at most
 
 
 class GroupThread(Generic[Item, Result]):
-    """Hands items to a function in a thread, many at a time.
-
-    After a failure nothing more is done, and everybody gets that failure, so that nobody hangs.
-
-    Args:
-        work: takes a group of items, and returns a result for each.
-        name: of the thread.
-        end: called by the thread after the last group.
-        gather: seconds in which items come together.
-    """
+    """Hands items to a function in a thread, many at a time; after a failure everybody gets that failure."""
 
     def __init__(
         self,

@@ -82,10 +82,7 @@ def check_kind(path: Path, found: os.stat_result | None = None) -> None:
 
 
 def check_regular(path: Path, *, most: int = MAX_FILE_BYTES) -> None:
-    """Checks that a path is a file that ends, of at most so many bytes: no pipe, no device, nor a link to one.
-
-    For what is read unasked, as by a server: whoever names a pipe in a command wants it read.
-    """
+    """Checks that a path is a regular file of at most so many bytes, for what is read without being named."""
     try:
         found = path.stat()
     except OSError as error:

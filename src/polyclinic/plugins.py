@@ -70,10 +70,7 @@ def offered(group: Group) -> tuple[str, ...]:
 
 
 def code_of(name: str, group: Group) -> tuple[str, str] | None:
-    """Returns the SHA-256 of the file in which what stands behind a name is written, as it was when it was loaded.
-
-    Beside it stands the installed package with its version, "" of a file. None: no plugin has that name.
-    """
+    """Returns the SHA-256 of a plugin's file as it was loaded, and its package; None for no plugin."""
     if names_file(name):
         return _hash(Path(name.rpartition(":")[0]).expanduser().resolve()), ""
     found = _installed(group).get(name, ())
@@ -100,10 +97,7 @@ def stopped_from_outside() -> bool:
 
 
 def raised_at(error: BaseException, called_from: str) -> str:
-    """Returns the last line of the user's own file that an error came through, as `file.py:12`, or "".
-
-    `called_from` is the file of ours that called it; what the user's file calls in turn may lie anywhere.
-    """
+    """Returns the last line of the user's file that an error came through, as `file.py:12`, if any."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != called_from]
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""

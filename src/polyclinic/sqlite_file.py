@@ -33,10 +33,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def locked(path: Path) -> sqlite3.Connection | None:
-    """Takes a file as a lock for this process, or returns None where another has it; closing it gives it back.
-
-    SQLite's own lock holds on every system, and the system gives it back however the process ends.
-    """
+    """Takes a file as a lock, or returns None if another process has it; the system releases SQLite's lock."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCKED, check_same_thread=False)
     try:
         connection.execute("BEGIN EXCLUSIVE")

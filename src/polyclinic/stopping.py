@@ -27,7 +27,7 @@ TYPE_CHECKING = False  # nothing is imported here that takes a while: nobody can
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import FrameType
-    from typing import Any, Final, TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
 
@@ -45,13 +45,7 @@ _LINE = b"polyclinic: interrupted\n"
 _CURSOR = b"\x1b[?25h"  # shows it again, where a bar of progress has hidden it
 
 
-class _Phase:
-    """How far a command is."""
-
-    BEFORE: Final = object()  # nothing is open yet
-    UNDER_WAY: Final = object()
-    AFTER: Final = object()  # errors are told, output is written
-    OVER: Final = object()  # nothing is left but to end
+BEFORE, UNDER_WAY, AFTER, OVER = range(4)  # nothing is open; a command runs; its output is written; only to end
 
 
 class _Stop:
@@ -59,7 +53,7 @@ class _Stop:
 
     def __init__(self) -> None:
         self.alone = False  # whether the command is all that this process does, so that it may be ended
-        self.phase = _Phase.BEFORE
+        self.phase = BEFORE
         self.code = 0  # of the process, when it is over
         self.came = 0  # the signal that came first
         self.heard = False  # whether somebody asked, and ends by itself
@@ -79,10 +73,7 @@ _STOP = _Stop()
 
 
 def listen() -> None:
-    """Says that a command is all that this process does, and listens for signals from now on, to the end.
-
-    A signal that whoever started the process has it ignore, as `nohup` does, stays ignored.
-    """
+    """Listens for signals from now on, as the command is all that this process does; ignored ones stay ignored."""
     if _STOP.alone:
         return
     _STOP.alone = True
@@ -97,10 +88,7 @@ def listen() -> None:
 
 
 class Stoppable:
-    """While it lasts, signals are listened to, also where the command is not all that this process does.
-
-    Left, the command has ended: no signal raises anything from then on.
-    """
+    """While it lasts, signals are listened to; once left, no signal raises anything."""
 
     def __enter__(self) -> None:
         self._before: dict[int, Any] = {}
@@ -110,19 +98,19 @@ class Stoppable:
 
         if threading.current_thread() is threading.main_thread():
             _STOP.begin()
-            _STOP.phase = _Phase.UNDER_WAY
+            _STOP.phase = UNDER_WAY
             self._before = {number: signal.signal(number, _on_signal) for number in _usual()}
 
     def __exit__(self, *_: object) -> None:
         if _STOP.alone:
-            _STOP.phase = _Phase.AFTER
+            _STOP.phase = AFTER
         for number, before in self._before.items():
             signal.signal(number, before)
 
 
 def begin() -> None:
     """Says that the command begins, and may open what must be closed."""
-    _STOP.phase = _Phase.UNDER_WAY
+    _STOP.phase = UNDER_WAY
 
 
 def is_stopped() -> bool:
@@ -145,7 +133,7 @@ def take_last_word() -> None:
 def is_over(code: object) -> None:
     """Says that the command has done all that it does: a signal ends the process now, with its code and no word."""
     _STOP.code = code if isinstance(code, int) else 0 if code is None else 1
-    _STOP.phase = _Phase.OVER
+    _STOP.phase = OVER
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -190,11 +178,7 @@ class EndedBy:
 
 
 class Unheard:
-    """What is started meanwhile is not reached by a Ctrl-C at the terminal, from its first moment on.
-
-    A terminal tells all that it has started; who started the process ends it when its time has come. It listens to
-    SIGTERM.
-    """
+    """A process started meanwhile is not reached by Ctrl-C at the terminal; its owner ends it by SIGTERM."""
 
     def __enter__(self) -> None:
         if hasattr(signal, "pthread_sigmask"):
@@ -210,12 +194,7 @@ class Unheard:
 
 
 class _Cancellation:
-    """Cancels a coroutine where it waits, however early it is told to.
-
-    Attributes:
-        told: whether it was.
-        taken: whether its loop has come to know.
-    """
+    """Cancels a coroutine where it waits, however early; `taken` once its loop knows."""
 
     def __init__(self) -> None:
         self.told = self.taken = False
@@ -263,11 +242,11 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
             # Not `KeyboardInterrupt`, which would break the loop off, and with it all that ends in order.
             raise asyncio.CancelledError
         return
-    if _STOP.alone and _STOP.phase is _Phase.OVER:
+    if _STOP.alone and _STOP.phase == OVER:
         os._exit(_STOP.code)
     if not _STOP.first.acquire(blocking=False):
         return
-    if _STOP.alone and _STOP.phase is _Phase.BEFORE:
+    if _STOP.alone and _STOP.phase == BEFORE:
         _leave()
     _STOP.came = number
     if _STOP.alone:
@@ -276,7 +255,7 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
         _STOP.ending()
     elif frame is not None and frame.f_code is _lost.__code__:
         _STOP.lost = True  # raised there, it would go nowhere too
-    elif _STOP.phase is _Phase.UNDER_WAY:
+    elif _STOP.phase == UNDER_WAY:
         raise KeyboardInterrupt
 
 
@@ -315,7 +294,7 @@ def _watch(reads: int) -> None:
     # In a thread of its own, to the end of the process; the pipe holds the numbers of the signals that come.
     while (number := os.read(reads, 1)[0]) not in SIGNALS:
         pass
-    if _STOP.phase is _Phase.BEFORE:
+    if _STOP.phase == BEFORE:
         _leave()
     began, patient = time.monotonic(), _PATIENCE
     while (since := time.monotonic() - began) < SECONDS:
@@ -338,7 +317,7 @@ def _watch(reads: int) -> None:
 
 def _leave() -> None:
     """Ends the process now; with the one line, if nobody has said it."""
-    if _STOP.phase is _Phase.OVER:
+    if _STOP.phase == OVER:
         os._exit(_STOP.code)
     if not _STOP.word.acquire(blocking=False):
         time.sleep(_TO_SPEAK)  # whoever says it ends the process too, unless it hangs

@@ -18,10 +18,7 @@ AT_ONCE = 256
 
 @contextmanager
 def ended_by_hand(is_stopped: Callable[[], bool]) -> Iterator[None]:
-    """Gives a stop that ends what waits meanwhile a name, so that who began it can say how far it has come.
-
-    `is_stopped` says whether somebody stopped it: a task can be cancelled for other reasons.
-    """
+    """Turns a cancellation of somebody who stopped the run into `StoppedByHand`."""
     try:
         yield
     except asyncio.CancelledError:
@@ -38,10 +35,7 @@ async def run_all(
     at_once: int = AT_ONCE,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> list[T]:
-    """Runs all, some at a time, and returns what came of them, in order.
-
-    What ends one with an error ends all of them before it is raised: the models that they ask are closed after this.
-    """
+    """Runs all, some at a time, and returns the results in order; an error ends all before it is raised."""
     results, error = await run_until_error(makes, at_once=at_once, is_stopped=is_stopped)
     if error is not None:
         raise error

@@ -200,7 +200,6 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         ),
         (("config", "show", "medagent"), "did you mean medagents?"),
         (("corpus", "search", "knowlege", "fever"), "did you mean knowledge?"),
-        (("models", "check", "--install", "smollm"), "did you mean smollm2?"),
     ],
 )
 def test_the_name_that_is_meant_is_told(complaint, words, told):

@@ -140,3 +140,10 @@ def test_a_drawn_drug_of_the_record_is_that_of_the_reasons(patients):
 
 def ids(patient):
     return {symptom.id for symptom in patient.body.present}
+
+
+def test_questionnaires_are_for_those_from_twelve_on(knowledge):
+    # PHQ-9 and GAD-7 were tried from 12 years on.
+    asked = {e.id: e for e in knowledge.examinations.values() for i in e.items if i.id in ("phq9", "gad7", "pdss")}
+    assert len(asked) >= 2
+    assert all(examination.ages is not None and examination.ages[0] >= 12 for examination in asked.values())

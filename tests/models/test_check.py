@@ -72,10 +72,6 @@ def test_the_command(run, complaint):
     run("models", "check")
 
 
-def test_there_is_one_model_to_install(complaint):
-    assert "'smollm2' is the one there is" in complaint("models", "check", "--install", "llama")
-
-
 def test_the_endpoint_as_a_program():
     command = [
         sys.executable,

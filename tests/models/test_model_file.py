@@ -1,4 +1,4 @@
-"""Who is asked where, and how: the file of models is read, and its mistakes are named with their lines."""
+"""Who is asked where, and how: the file of models is read, and its mistakes are named with their places."""
 
 import asyncio
 from pathlib import Path
@@ -23,31 +23,35 @@ def written(folder: Path, text: str) -> Path:
 
 
 @each_row(
-    ("text", "line", "problem"),
+    ("text", "place", "problem"),
     [
-        ('[models.x]\nbase_url = "http://x"\ntemprature = 1\n', 3, "unknown key 'temprature'; allowed: base_url"),
-        ('[models.x]\n\ntemperature = "hot"\n', 3, "float"),
-        ("[models.x]\ntemperature = 3\n", 2, "<= 2"),
-        ("[models.x]\ntimeout = 0\n", 2, "> 0"),
-        ('[models."direct/x"]\neffort = "much"\n', 2, "much"),
-        ("[models.x]\nbase_url = []\n", 2, "length"),
-        ("[models.x]\nprice = [1]\n", 2, "length"),
-        ("[models.x]\nprice = [1, nan]\n", 2, "float"),
-        ("[models.x]\nbatch_price = [1, -1]\n", 2, ">= 0"),
-        ('[models.x]\nextra_body = {a = [{b = "sk-abcdefgh12345678"}]}\n', 1, "holds what looks like a key"),
-        ('[models.x]\napi_key = "sk-1"\n', 2, "a key never stands in a file"),
-        ("# roles\n[roles.doctr]\n", 2, "no role 'doctr'; roles: doctor, patient"),
-        ("models = 3\n", 1, "object"),
-        ("[models]\nx = 3\n", 2, "object"),
-        ("rolls = {}\n", 1, "unknown key 'rolls'; allowed: models, roles"),
-        ("[models.x\n", 1, "not TOML"),
-        ("[models.x]\n[models.x]\n", 2, "not TOML"),
+        (
+            "[models.x]\ntemprature = 1\n",
+            "models.x.temprature",
+            "unknown key 'temprature'; allowed: base_url",
+        ),
+        ('[models.x]\n\ntemperature = "hot"\n', "models.x.temperature", "float"),
+        ("[models.x]\ntemperature = 3\n", "models.x.temperature", "<= 2"),
+        ("[models.x]\ntimeout = 0\n", "models.x.timeout", "> 0"),
+        ('[models."direct/x"]\neffort = "much"\n', "models.direct/x.effort", "much"),
+        ("[models.x]\nbase_url = []\n", "models.x.base_url", "length"),
+        ("[models.x]\nprice = [1]\n", "models.x.price", "length"),
+        ("[models.x]\nprice = [1, nan]\n", "models.x.price", "float"),
+        ("[models.x]\nbatch_price = [1, -1]\n", "models.x.batch_price", ">= 0"),
+        ('[models.x]\nextra_body = {a = [{b = "sk-abcdefgh12345678"}]}\n', "models.x", "holds what looks like a key"),
+        ('[models.x]\napi_key = "sk-1"\n', "models.x.api_key", "a key never stands in a file"),
+        ("# roles\n[roles.doctr]\n", "roles.doctr", "no role 'doctr'; roles: doctor, patient"),
+        ("models = 3\n", "models", "object"),
+        ("[models]\nx = 3\n", "models.x", "object"),
+        ("rolls = {}\n", "rolls", "unknown key 'rolls'; allowed: models, roles"),
+        ("[models.x\n", "line 1", "not TOML"),
+        ("[models.x]\n[models.x]\n", "line 2", "not TOML"),
     ],
 )
-def test_a_mistake_is_named_with_its_line(tmp_path, text, line, problem):
+def test_a_mistake_is_named_with_its_place(tmp_path, text, place, problem):
     with pytest.raises(BadInput) as raised:
         read_model_file(written(tmp_path, text))
-    assert (raised.value.line, problem in str(raised.value)) == (line, True), str(raised.value)
+    assert f"models.toml, {place}" in str(raised.value) and problem in str(raised.value)
 
 
 @each_row(
@@ -58,7 +62,7 @@ def test_a_mistake_is_named_with_its_line(tmp_path, text, line, problem):
             f'[models."{NAME}"]\napi_key_env = "NOT_SET"\n',
             {"base_url": "http://127.0.0.1:9"},
             [NAME],
-            "line 2: the env",
+            "models.direct/a.api_key_env: the env",
         ),
         ("# none", {"base_url": "http://127.0.0.1:9"}, ["openai/x"], "--base-url is the address of direct/ models"),
         ("[models.local]\ntimeout = 3\n", {}, ["local"], "it is no endpoint's: timeout"),

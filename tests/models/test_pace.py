@@ -6,8 +6,8 @@ import pytest
 from bench.virtual_time import SimulatedServer, run_virtually
 
 from polyclinic.models.direct import Direct
-from polyclinic.models.limits import Pace, Paces
-from polyclinic.models.session import open_models
+from polyclinic.models.limits import Pace
+from polyclinic.models.session import open_models, open_provider
 from polyclinic.models.settings import ModelSettings
 
 
@@ -60,11 +60,14 @@ def test_several_processes_divide_it():
 
 
 def test_a_model_that_is_opened_twice_has_one_pace():
-    paces = Paces()
-    one = paces.of("direct/x", ["http://a"], requests=3, tokens=None)
-    assert one is paces.of("direct/x", ["http://a"], requests=3, tokens=None)
-    assert one is not paces.of("direct/x", ["http://b"], requests=3, tokens=None)
-    assert paces.of("direct/x", ["http://a"], requests=None, tokens=None) is None
+    def opened(address, requests=3):
+        return open_provider("direct/x", ModelSettings(base_url=address, requests_per_minute=requests), paces=paces)
+
+    paces = {}
+    one = opened("http://a")._pace
+    assert one is opened("http://a")._pace
+    assert one is not opened("http://b")._pace
+    assert opened("http://a", None)._pace is None
 
 
 def test_requests_wait_for_their_turn_and_the_ones_made_again_count():
@@ -89,7 +92,7 @@ def test_requests_wait_for_their_turn_and_the_ones_made_again_count():
 
 async def test_roles_of_a_model_share_what_the_options_say(monkeypatch):
     made = []
-    monkeypatch.setattr("polyclinic.models.limits.Pace", lambda **given: made.append(given) or object())
+    monkeypatch.setattr("polyclinic.models.session.Pace", lambda **given: made.append(given) or object())
     options = ModelSettings(base_url="http://127.0.0.1:9/v1", requests_per_minute=30, tokens_per_minute=9000)
     async with open_models(["direct/x", "direct/x", "direct/y"], options) as session:
         opened = session.models["direct/x"], session.models["direct/y"]

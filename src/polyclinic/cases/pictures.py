@@ -50,12 +50,11 @@ class CasePictures:
         """Returns the pictures of a case that can be shown, by where its attachments lie."""
         if len(urls) > MOST_PICTURES:
             raise BadInput(f"a case of {len(urls)} pictures; at most {MOST_PICTURES} are shown")
-        return tuple(self._picture(url) for url in urls if self._addresses or not is_address(url))
-
-    def _picture(self, url: str) -> SeenPicture:
-        if url not in self._read:
-            self._read[url] = _of_network(url) if is_address(url) else _here(url, self._folder)
-        return self._read[url]
+        seen = [url for url in urls if self._addresses or not is_address(url)]
+        for url in seen:
+            if url not in self._read:
+                self._read[url] = _of_network(url) if is_address(url) else _here(url, self._folder)
+        return tuple(self._read[url] for url in seen)
 
 
 def bytes_of(picture: SeenPicture) -> tuple[str, bytes]:

@@ -49,7 +49,8 @@ def _name_terms(name: str) -> Iterator[str]:
     bare = " ".join(_BRACKETS.sub(" ", name).split())
     # A name in capitals is a name like any other; only short ones are abbreviations.
     for whole in (name, bare):
-        if _long_enough(whole) or ABBREVIATION.fullmatch(whole):
+        long_enough = chinese_characters(whole) >= 2 or len(re.findall(r"[A-Za-z]", whole)) >= 4
+        if long_enough or ABBREVIATION.fullmatch(whole):
             yield whole.casefold() if len(whole) > 5 else whole
     for inside in _BRACKETS.findall(name):
         named = _DISEASE.search(inside) or (len(inside.split()) > 1 and not _QUALIFIER.match(inside))
@@ -62,11 +63,6 @@ def _name_terms(name: str) -> Iterator[str]:
         head = not order and (chinese > 1 or len(part.split()) > 1)
         if head or (chinese > 2 and _DISEASE.search(part)):
             yield part
-
-
-def _long_enough(term: str) -> bool:
-    chinese = chinese_characters(term)
-    return chinese >= 2 or len(re.findall(r"[A-Za-z]", term)) >= 4
 
 
 @lru_cache(maxsize=4096)

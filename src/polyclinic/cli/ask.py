@@ -23,6 +23,7 @@ from polyclinic.run import options
 from polyclinic.run.case_files import case_named
 from polyclinic.run.output import DOCUMENT, Output, finish
 from polyclinic.run.run import Run
+from polyclinic.run.storing import check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note
@@ -59,7 +60,7 @@ async def ask(
     if typed and not sys.stdin.isatty():
         raise UserError('QUESTION is missing; give one or more, such as "Do you have a fever?"')
     asked, run = case_named(case, layout), Run(how, what="conversation")
-    run.check_place()
+    check_place(run.config)
     cast = Cast(patient=patient or "rules", examiner=examiner or "rules")
     screen = console(sys.stderr) if how.json else console()
     screen.quiet = how.json and not typed

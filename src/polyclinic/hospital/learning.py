@@ -15,7 +15,6 @@ Right answers reach memories alone, and players only as memories of other patien
 from __future__ import annotations
 
 import contextlib
-import datetime
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -257,7 +256,7 @@ class HospitalLearning:
     ) -> None:
         """Lets the doctors of a hospital read passages on so many days."""
         setup, clock = self.setup, self.clock
-        first, weekday = datetime.date.fromisoformat(hospital.first_day), OpeningHours(hospital).weekday
+        weekday = OpeningHours(hospital).weekday
 
         def reads(holder: str, members: Sequence[Member]) -> Steps:
             order = list(passages)
@@ -272,7 +271,7 @@ class HospitalLearning:
                 if not today:
                     return
                 yield clock.at(day * DAY + hour * HOUR)
-                date, due = (first + datetime.timedelta(days=day)).isoformat(), (day + 1) * DAY
+                date, due = hospital.date(day).isoformat(), (day + 1) * DAY
                 for passage in today:
                     request = StudyRequest(
                         holder=holder, date=date, language=setup.language, passage=passage, wanted=clock.wanted(due)

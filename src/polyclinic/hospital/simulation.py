@@ -35,7 +35,7 @@ from polyclinic.frames import Tabular
 from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.journey import House, VisitEnd
-from polyclinic.hospital.floor.lines import OF_SEVERITY, ORDER, Encounter
+from polyclinic.hospital.floor.lines import OF_SEVERITY, Encounter
 from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
@@ -44,7 +44,16 @@ from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import Figures, incident
-from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, HarmCause, What
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    ORDER,
+    TURNED_AWAY,
+    Acuity,
+    FollowUpOutcome,
+    HarmCause,
+    What,
+)
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.acuity import TARGETS
@@ -337,7 +346,7 @@ class Simulation:
             return natures[-1][0]
 
         ended, episode = yield from self.house.visit(plan.visit, plan.decided, admit)
-        if ended is VisitEnd.TURNED_AWAY:
+        if ended in TURNED_AWAY:
             tonight = (self.clock.now // DAY + 1) * DAY - self.house.coming.seconds - 1
             yield self.clock.at(self._opportunity(tonight, self.town.times(onset)[1], at_once=False))
             if not self.closed:
@@ -521,7 +530,12 @@ class Simulation:
         self._note(visit.who, events.GotWorse(severity=severity, level=level))
         before, request = visit.episode, plan.request
         if before is None:
-            self._is_seen(visit, worse.case)
+            # Who gets worse before a nurse has called it moves up by what anybody sees, as anybody does of level 1.
+            seen = Acuity.EMERGENCY if visit.right_level == 1 else self.at_the_door and self.at_the_door(worse.case)
+            if seen is not None and ORDER[visit.acuity] > ORDER[seen]:
+                visit.acuity = seen
+                if visit.ticket is not None:
+                    self.house.floor.move_up(visit.ticket, seen)
         if request is None:
             return  # what is launched from now on is about how it is now
         again = None if before is None else before.worse
@@ -538,15 +552,6 @@ class Simulation:
         visit.episode = again
         if before is not None and before.at_door is not None:
             yield from self._notice(visit, before.at_door, look_again(worse.case, before.at_door))
-
-    def _is_seen(self, visit: Encounter, case: Case) -> None:
-        """Who gets worse before a nurse has called it moves up by what anybody sees, as anybody does of level 1."""
-        seen = Acuity.EMERGENCY if visit.right_level == 1 else self.at_the_door and self.at_the_door(case)
-        if seen is None or (visit.acuity is not None and ORDER[visit.acuity] <= ORDER[seen]):
-            return
-        visit.acuity = seen
-        if visit.ticket is not None:
-            self.house.floor.move_up(visit.ticket, seen)
 
     def _notice(self, visit: Encounter, before: AtDoor, now: AtDoor) -> Steps:
         """Has somebody look at the patient again at the next interval; who lies there lifeless is seen at once."""

@@ -47,15 +47,7 @@ async def compare_by_model(
     """
     rulings = await JUDGING.judge(pairs, model, temperature=temperature, memory=Memory(), advance=advance)
     return [
-        ComparedPair(
-            a=pair.a,
-            b=pair.b,
-            relation=None if ruling.value is None else ruling.value.relation,
-            labels=pair.labels,
-            analysis="" if ruling.value is None else ruling.value.analysis,
-            error=ruling.error,
-            failed=ruling.failed,
-        )
+        ComparedPair(a=pair.a, b=pair.b, labels=pair.labels, **{"relation": None} | ruling.said)
         for pair, ruling in zip(pairs, rulings, strict=True)
         if not isinstance(ruling.failure, NotAsked)
     ]

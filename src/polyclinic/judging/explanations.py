@@ -6,9 +6,9 @@ the paper) can be read from a file, and go before the judge's; of several people
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -60,22 +60,14 @@ def _shown(explained: Explained) -> Exhibit:
 JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="")
 
 
-async def rate(
-    explained: Sequence[Explained], judge: Model, *, advance: Callable[[], None] = lambda: None
-) -> list[Rating]:
+async def rate(explained: Sequence[Explained], judge: Model) -> list[Rating]:
     """Returns the judge's ratings, in order; an answer that cannot be used, and one that did not come, say so."""
-    rulings = await JUDGING.judge(explained, judge, advance=advance)
-    return [
-        Rating(error=ruling.error, failed=ruling.failed, raters=("judge",))
-        if ruling.error
-        else Rating(
-            relevance=round(ruling.value.relevance, 1),
-            completeness=round(ruling.value.completeness, 1),
-            raters=("judge",),
-            analysis=ruling.value.analysis,
-        )
+    rulings = await JUDGING.judge(explained, judge)
+    marked: list[dict[str, Any]] = [
+        {name: round(one, 1) if isinstance(one, float) else one for name, one in ruling.said.items()}
         for ruling in rulings
     ]
+    return [Rating(raters=("judge",), **said) for said in marked]
 
 
 def read_ratings(path: str | Path) -> dict[tuple[str, str], Rating]:

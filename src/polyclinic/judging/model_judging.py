@@ -30,7 +30,7 @@ from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.models.pipeline import Call, Hook, Pipeline, with_hooks
 from polyclinic.prompts import read_prompts
-from polyclinic.tasks import AT_ONCE, run_all, run_numbered
+from polyclinic.tasks import AT_ONCE, run_numbered
 
 
 class NotAsked(PlayFailure):
@@ -152,6 +152,13 @@ class Ruling(NamedTuple):
         """Whether no answer came at all; otherwise one came, though perhaps one that cannot be used."""
         return self.failure is not None and not isinstance(self.failure, ModelError)
 
+    @property
+    def said(self) -> dict[str, Any]:
+        """The fields of the answer, or `error` and `failed` where none can be used."""
+        if self.failure is not None:
+            return {"error": self.error, "failed": self.failed}
+        return msgspec.structs.asdict(self.value)
+
 
 class Memory:
     """What a judge has said, so that an equal question is asked once. What no endpoint answered is asked anew."""
@@ -242,16 +249,14 @@ class Judging(Generic[Item]):
 
         hooks, at_once = (model.hooks, model.at_once) if isinstance(model, Pipeline) else ((), AT_ONCE)
         until = next((hook for hook in hooks if isinstance(hook, UntilStopped)), None)
-        if until is None:
-            return await run_all(questions(), at_once=at_once)
         every = list(questions())
-        ruled, error = await run_numbered(every, at_once=at_once, is_stopped=until.is_stopped)
-        if error is None:
-            return [ruled[number] for number in range(len(every))]
-        if not isinstance(error, RunStopped):
-            raise error
-        until.stopped = until.stopped or error
-        until.not_asked += len(every) - len(ruled)
+        is_stopped = (lambda: False) if until is None else until.is_stopped
+        ruled, error = await run_numbered(every, at_once=at_once, is_stopped=is_stopped)
+        if error is not None:
+            if until is None or not isinstance(error, RunStopped):
+                raise error
+            until.stopped = until.stopped or error
+            until.not_asked += len(every) - len(ruled)
         lost = Ruling(None, NotAsked(str(error)))
         return [ruled.get(number, lost) for number in range(len(every))]
 

@@ -10,7 +10,7 @@ what is right, for the criterion `diagnosis` (the paper does not say what its ju
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -21,7 +21,7 @@ from polyclinic.cases.case import Case
 from polyclinic.events import End, Examined, Opened, Role, Said, Trace
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type, failures, spoken
 from polyclinic.models.model import Model
-from polyclinic.statistics.pairwise import Comparison, Standings, of_both_orders, standings
+from polyclinic.statistics.pairwise import Comparison, Standings, standings
 from polyclinic.visits.visit import Visit
 
 View = Literal["doctor", "patient"]
@@ -55,18 +55,13 @@ class Pair(NamedTuple):
 
 
 def _shown(pair: Pair) -> Exhibit:
-    texts = {"first": pair.first.said, "second": pair.second.said, "truth": [_right(pair.case)]}
-    language = pair.case.presentation.language
-    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], f"judge as {pair.view}")
-
-
-def _right(case: Case) -> str:
-    """Returns the case's question with its right option, as not every one asks for a diagnosis; else the diagnoses."""
-    if case.question is not None:
+    case, language = pair.case, pair.case.presentation.language
+    truth = "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+    if case.question is not None:  # not every question asks for a diagnosis
         right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
-        if right:
-            return f"{case.question.stem} {'; '.join(right)}"
-    return "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+        truth = f"{case.question.stem} {'; '.join(right)}" if right else truth
+    texts = {"first": pair.first.said, "second": pair.second.said, "truth": [truth]}
+    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], f"judge as {pair.view}")
 
 
 def _turned(pair: Pair) -> Pair:
@@ -126,27 +121,21 @@ async def judge_pairs(
     *,
     cases: Sequence[Case],
     seed: int,
-    temperature: float | None = None,
-    advance: Callable[[], None] = lambda: None,
 ) -> Judgements:
     """Lets a judge, best of another family than every doctor, compare all pairs of doctors; see `Judging.judge`.
 
     Of two doctors' several visits to one case the first meets the first, and so on. The seed is the bootstrap's.
     """
     pairs, without = _pairs(visits_by_doctor, cases)
-    rulings = await JUDGING.judge(pairs, judge, temperature=temperature, advance=advance)
+    rulings = await JUDGING.judge(pairs, judge)
     orders = (order for pair in pairs for order in (pair, _turned(pair)))
     calls = []
     for pair, ruling in zip(orders, rulings, strict=True):
-        better = {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
-        names: dict[str, Any] = {
-            "case": pair.case.id,
-            "view": pair.view,
-            "first": pair.first.doctor,
-            "second": pair.second.doctor,
-        }
-        said: dict[str, Any] = {"analysis": better.pop("analysis", ""), "better": better}
-        calls.append(Preference(**names, **said, error=ruling.error, failed=ruling.failed))
+        said = ruling.said
+        names: dict[str, Any] = {"case": pair.case.id, "view": pair.view}
+        names |= {"first": pair.first.doctor, "second": pair.second.doctor}
+        better = {criterion: said.pop(criterion) for criterion in CRITERIA[pair.view] if criterion in said}
+        calls.append(Preference(**names, **said, better=better))
     return judgements_of(judge.name, JUDGING.prompts, tuple(calls), without=without, seed=seed)
 
 
@@ -187,32 +176,35 @@ def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference,
 
 
 def _compared(pairs: Sequence[tuple[Preference, Preference]], criterion: str) -> list[Comparison]:
-    return [
-        Comparison(one.first, one.second, of_both_orders(one.winner(criterion), other.winner(criterion)), one.case)
-        for one, other in pairs
-    ]
+    found = []
+    for one, other in pairs:
+        winner = one.winner(criterion)
+        agreed = winner if winner == other.winner(criterion) else None
+        found.append(Comparison(one.first, one.second, agreed, one.case))
+    return found
 
 
 def judgements_of(judge: str, prompts: str, calls: tuple[Preference, ...], *, without: int, seed: int) -> Judgements:
     """Returns what a judge's answers come to; the two orders of a comparison follow each other among the calls."""
     unreadable, failed = failures(calls)
-    pairs = {view: _complete(calls, view) for view in CRITERIA}
+    complete = {view: _complete(calls, view) for view in CRITERIA}
+    views: dict[View, dict[str, CriterionResult]] = {view: {} for view in CRITERIA}
+    for view, pairs in complete.items():
+        for criterion in CRITERIA[view]:
+            said = [call.better[criterion] for pair in pairs for call in pair]
+            decided = len(said) - said.count("tie")
+            views[view][criterion] = CriterionResult(
+                **msgspec.structs.asdict(standings(_compared(pairs, criterion), seed=seed)),
+                disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
+                first_wins=100 * said.count("first") / decided if decided else None,
+            )
     return Judgements(
         judge=judge,
         prompts=prompts,
-        views={view: {one: _result(pairs[view], one, seed) for one in CRITERIA[view]} for view in CRITERIA},
+        views=views,
         unreadable=unreadable,
         failed=failed,
-        incomplete=len(calls) // 2 - sum(map(len, pairs.values())),
+        incomplete=len(calls) // 2 - sum(map(len, complete.values())),
         without=without,
         calls=calls,
-    )
-
-
-def _result(pairs: Sequence[tuple[Preference, Preference]], criterion: str, seed: int) -> CriterionResult:
-    decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
-    return CriterionResult(
-        **msgspec.structs.asdict(standings(_compared(pairs, criterion), seed=seed)),
-        disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
-        first_wins=100 * decided.count("first") / len(decided) if decided else None,
     )

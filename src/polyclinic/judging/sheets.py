@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.report import Report
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Convened, End, Ended, Examined, Opened, Reported, Role, Said, Trace
 from polyclinic.files import read_records
@@ -159,12 +158,14 @@ def _failures(material: Material) -> _Rows:
     for doctor, trace, case in material.visits():
         if (reported := trace.last(Reported)) is not None:
             done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
+            headings = _PARTS[case.presentation.language]
+            parts = zip(headings, sections_of(reported.report).values(), strict=True)
             yield (
                 (case.id, doctor),
                 {
                     "reference": f"{_record(case)}\n{_reference(case)}",
                     "done": "; ".join(dict.fromkeys(done)),
-                    "report": _report(reported.report, case.presentation.language),
+                    "report": "\n".join(f"{heading} {'; '.join(part)}" for heading, part in parts),
                 },
             )
 
@@ -219,11 +220,6 @@ def _reference(case: Case) -> str:
     texts = (_diagnoses(case), "\n".join(case.truth.rationale), "\n".join(case.truth.treatment))
     headings = _PARTS[case.presentation.language][2:]
     return "\n".join(f"{heading} {text}" for heading, text in zip(headings, texts, strict=True))
-
-
-def _report(report: Report, language: Language) -> str:
-    parts = sections_of(report).values()
-    return "\n".join(f"{heading} {'; '.join(part)}" for heading, part in zip(_PARTS[language], parts, strict=True))
 
 
 _PARTS: dict[Language, tuple[str, ...]] = {

@@ -131,11 +131,11 @@ def _shared_words(place: str, entries: Collection[Entry]) -> Iterator[Flaw]:
 
 
 def _departments(knowledge: Knowledge) -> Iterator[Flaw]:
+    seen = {disease.department for disease in knowledge.diseases.values()}
     for department in knowledge.departments.values():
         where = f"departments.{department.id}"
         yield from _both(f"{where}.name", department.name)
-        if not any(disease.department == department.id for disease in knowledge.diseases.values()):
-            yield Flaw(where, "sees no disease")
+        yield from _flaws(where, (department.id not in seen, "", "sees no disease"))
 
 
 def _symptoms(knowledge: Knowledge) -> Iterator[Flaw]:

@@ -64,7 +64,11 @@ class MeasureWords:
 
     def measure(self, measure: Measure) -> str:
         """Returns a measure as a plan has it: with all its alternatives, and when it is due."""
-        line = self._what(measure, self._say["or"].join(self._option(p) for p in measure.give))
+        options = []
+        for option in measure.give:
+            line, only = self.prescription(option), self._say["only"]
+            options.append(line if option.when is None else only.format(prescription=line, when=self.when(option.when)))
+        line = self._what(measure, self._say["or"].join(options))
         beside = [measure.why.get(self._language)] if measure.why is not None else []
         if measure.after:
             beside.append(self._say["after"].format(examinations=self.examinations(measure.after)))
@@ -127,12 +131,6 @@ class MeasureWords:
 
     def _drug(self, prescription: Prescription) -> str:
         return self._of.drugs[prescription.drug].name.get(self._language)
-
-    def _option(self, prescription: Prescription) -> str:
-        line = self.prescription(prescription)
-        if prescription.when is None:
-            return line
-        return self._say["only"].format(prescription=line, when=self.when(prescription.when))
 
     def _what(self, measure: Measure, drugs: str) -> str:
         text = measure.procedure or measure.advice or measure.monitoring

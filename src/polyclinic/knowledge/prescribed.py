@@ -138,8 +138,14 @@ class _Said(Data, frozen=True, kw_only=True):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What finds the words."""
-        return _found((*self.en, *self.zh))
+        """What finds any of the words: English ones as wholes ("…": any ending), others anywhere."""
+        patterns = []
+        for word in map(str.casefold, (*self.en, *self.zh)):
+            whole, open_end = re.escape(word.rstrip("…")), word.endswith("…")
+            if word.isascii() or open_end:
+                whole = rf"(?<![a-z]){whole}" + ("" if open_end else r"(?![a-z])")
+            patterns.append(whole)
+        return re.compile("|".join(patterns)) if patterns else _NEVER
 
 
 class _Times(Data, frozen=True, kw_only=True):
@@ -262,30 +268,14 @@ def _days(text: str, pattern: re.Pattern[str]) -> float | None:
     found = [groups for match in pattern.finditer(text) if (groups := [g for g in match.groups() if g is not None])]
     times = []
     for *numbers, unit in found:
-        known = [value for number in numbers if (value := _number(number)) is not None]
-        if known:
-            times.append(max(known) * _times()[0].units[unit.casefold()])
+        words = _times()[0]
+        written = (
+            float(number) if re.fullmatch(r"\d+(?:\.\d+)?", number) else words.numbers.get(number.casefold())
+            for number in numbers
+        )
+        if known := [number for number in written if number is not None]:
+            times.append(max(known) * words.units[unit.casefold()])
     return max(times, default=None)
-
-
-def _number(written: str) -> float | None:
-    if re.fullmatch(r"\d+(?:\.\d+)?", written):
-        return float(written)
-    return _times()[0].numbers.get(written.casefold())
-
-
-def _found(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Returns what finds any of some words: English ones as wholes ("…": any ending), others anywhere."""
-    if not words:
-        return _NEVER
-    return re.compile("|".join(_pattern(word.casefold()) for word in words))
-
-
-def _pattern(word: str) -> str:
-    if not word.isascii() and not word.endswith("…"):
-        return re.escape(word)
-    open_end = word.endswith("…")
-    return rf"(?<![a-z]){re.escape(word.rstrip('…'))}" + ("" if open_end else r"(?![a-z])")
 
 
 @functools.cache

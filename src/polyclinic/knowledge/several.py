@@ -93,7 +93,7 @@ class SeveralReader:
         self._items = {(e.id, item.id): (e, item) for e in knowledge.examinations.values() for item in e.items}
         self._physiology = physiology_of(knowledge)
         self._terms = functools.cache(self._make_terms)
-        self._numbers = functools.cache(self._make_numbers)
+        self._numbers = functools.cache(lambda *place: _Numeric(*self._items[place], self.diseases))
         self._beside_others = functools.cache(self._make_beside)
         leaks = [d.background for d in self.diseases]
         self._background = sum(leaks) / len(leaks)
@@ -158,7 +158,17 @@ class SeveralReader:
     ) -> list[Observation | None]:
         """Returns observations with an adult's numbers; None for what only repeats a quantity that was measured."""
         measured = {one.item for one in observations if isinstance(one, Shown)}
-        return [None if self._repeats(one, measured) else self._as_adult(one, presentation) for one in observations]
+        plain: list[Observation | None] = []
+        for one in observations:
+            if self._repeats(one, measured):
+                plain.append(None)
+            elif presentation is None or isinstance(one, SymptomTold) or isinstance(one.value, frozenset):
+                plain.append(one)
+            else:
+                _, item = self._items[one.examination, one.item]
+                carrying = self._physiology.carrying(item, presentation.age, presentation.sex)
+                plain.append(one._replace(value=carrying.back(one.value)))
+        return plain
 
     def _repeats(self, observation: Observation, measured: Container[str]) -> bool:
         if isinstance(observation, SymptomTold):
@@ -168,13 +178,6 @@ class SeveralReader:
         if panel is not None:
             return panel.of in measured
         return derived is not None and all(of in measured for of in derived.of)
-
-    def _as_adult(self, observation: Observation, presentation: Presentation | None) -> Observation:
-        if presentation is None or isinstance(observation, SymptomTold) or isinstance(observation.value, frozenset):
-            return observation
-        _, item = self._items[observation.examination, observation.item]
-        carrying = self._physiology.carrying(item, presentation.age, presentation.sex)
-        return observation._replace(value=carrying.back(observation.value))
 
     def _ratio(self, observation: Observation, chosen: list[int]) -> Vector:
         if isinstance(observation, Shown) and not isinstance(observation.value, frozenset):
@@ -218,8 +221,14 @@ class SeveralReader:
         self, sign: int, examination: Examination, item: Item, values: Sequence[str]
     ) -> tuple[int, Vector, float]:
         """Returns the probability, by disease, that what it brings is one of these."""
-        q = np.array([_mean_share(d, examination, item, values) for d in self.diseases])
-        return sign, q, _share(item.usual, values)
+
+        def share(distribution: Distribution) -> float:
+            assert isinstance(distribution, dict)  # noqa: S101
+            return sum(distribution.get(value, 0.0) for value in values)
+
+        found = ([d.distribution(examination.id, item, severity) for severity in SEVERITIES] for d in self.diseases)
+        q = np.array([sum(map(share, each)) / len(each) for each in found])
+        return sign, q, share(item.usual)
 
     def _make_beside(self, examination: str, item: str, value: str) -> _Terms:
         """Returns the probability that a text is reported, whatever else is."""
@@ -227,9 +236,6 @@ class SeveralReader:
         named = np.array([inner.id in d.findings.get(outer.id, {}) for d in self.diseases])
         others = [one for one in inner.values if one != value]
         return _Terms(named, [(1, np.ones(len(self.diseases)), 1.0), self._all_among(-1, outer, inner, others)])
-
-    def _make_numbers(self, examination: str, item: str) -> _Numeric:
-        return _Numeric(*self._items[examination, item], self.diseases)
 
 
 class _Terms:
@@ -304,13 +310,3 @@ class _Numeric:
         z = (x - centre) / spread
         density: Vector = -0.5 * np.minimum(z * z, _FARTHEST) - np.log(spread)
         return density
-
-
-def _mean_share(disease: Disease, examination: Examination, item: Item, values: Iterable[str]) -> float:
-    shares = [_share(disease.distribution(examination.id, item, severity), values) for severity in SEVERITIES]
-    return sum(shares) / len(shares)
-
-
-def _share(distribution: Distribution, values: Iterable[str]) -> float:
-    assert isinstance(distribution, dict)  # noqa: S101
-    return sum(distribution.get(value, 0.0) for value in values)

@@ -180,7 +180,13 @@ def visit_facts(
         for evidence in reader.says(finding).items:
             examination, item = evidence.place
             examined[examination] = None
-            value = _value(evidence.observed)
+            observed = evidence.observed
+            value = observed if not isinstance(observed, ItemReading) else None
+            if isinstance(observed, ItemReading) and len(observed.values) == 1:
+                value = next(iter(observed.values))
+            elif isinstance(observed, ItemReading) and not observed.values and observed.low == observed.high:
+                value = observed.low
+            # A range, or one of several texts, is no value.
             if value is None or item in physiology.derived:
                 continue
             quantity = item
@@ -217,15 +223,6 @@ def as_planned(id: str, value: float | str, presentation: Presentation, physiolo
     if isinstance(value, str) or id not in MOVES_WITH_AGE or age is None or age >= _GROWN:
         return value
     return physiology.carrying(physiology.items[id], age, presentation.sex).back(value)
-
-
-def _value(observed: float | str | ItemReading) -> float | str | None:
-    """Returns what was observed where it is one value; None where it is a range or one of several texts."""
-    if not isinstance(observed, ItemReading):
-        return observed
-    if len(observed.values) == 1:
-        return next(iter(observed.values))
-    return observed.low if not observed.values and observed.low == observed.high else None
 
 
 class PlannedTreatment:

@@ -210,16 +210,27 @@ def _read_traces(path: Path, cases: Mapping[str, Case]) -> tuple[list[Dialogue],
     return dialogues, left_out
 
 
+class _RecordedTurn(msgspec.Struct):
+    doctor: str
+    state: State
+    patient: str | None = None
+
+
 def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
     """Reads a dialogue in the layout of aie-saps' published results.
 
     It has `history` with `doctor`, `state` and `patient`; `raw_data` with `question`, `options` and `answer_idx`;
     `diagnosis`, the key that was chosen.
     """
-    history = record.get("history")
-    if not isinstance(history, list) or not history:
+    turns = []
+    for number, recorded in enumerate(record.get("history") or (), start=1):
+        try:
+            turn = msgspec.convert(recorded, _RecordedTurn)
+        except msgspec.ValidationError as error:
+            raise Unscorable(f"turn {number}: {error}; a turn has 'doctor', 'state' ({STATES}) and 'patient'") from None
+        turns.append(Turn(turn.doctor, turn.state, turn.patient or ""))
+    if not turns:
         raise Unscorable("the dialogue is empty: 'history' holds no turns")
-    turns = tuple(_read_turn(turn, number) for number, turn in enumerate(history, start=1))
     raw = record.get("raw_data")
     raw = raw if isinstance(raw, dict) else {}
     information = raw.get("question")
@@ -231,21 +242,9 @@ def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
     return Dialogue(
         id=id,
         language=language_of([information] if information is not None else [turn.patient for turn in turns]),
-        turns=turns,
+        turns=tuple(turns),
         information=information,
         options=options,
         answers=read_keys(raw.get("answer_idx"), options),
         chosen=chosen.strip() if isinstance(chosen, str) else None,
     )
-
-
-def _read_turn(turn: Any, number: int) -> Turn:
-    if not isinstance(turn, dict):
-        raise Unscorable(f"turn {number} is not an object with 'doctor', 'state' and 'patient'")
-    doctor, patient, state = turn.get("doctor"), turn.get("patient", ""), turn.get("state")
-    if not isinstance(doctor, str) or not isinstance(patient, str | None):
-        raise Unscorable(f"turn {number} has no text under {'doctor' if not isinstance(doctor, str) else 'patient'!r}")
-    if not isinstance(state, str) or state not in tuple(State):
-        came = f"the unknown state {str(state)[:40]!r}" if state else "no state"
-        raise Unscorable(f"turn {number} has {came}; there are {STATES}")
-    return Turn(doctor, State(state), patient or "")

@@ -72,26 +72,20 @@ def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
             if is_cut_off or not text.strip():
                 raise UnreadableReply("the answer is empty")
             return text
-        return (
-            _read_choice(text, answer, form, is_cut_off)
-            if isinstance(answer, tuple)
-            else _value(text, form, is_cut_off)
-        )
+        if not isinstance(answer, tuple):
+            return _value(text, form, is_cut_off)
+        # An option by itself or as JSON, upper and lower case and white space aside.
+        by_name = {_folded(option): option for option in reversed(answer)}
+        if (option := by_name.get(_folded(text))) is not None:
+            return option
+        said = _value(text, form, is_cut_off)
+        if (option := by_name.get(_folded(said))) is None:
+            raise UnreadableReply(f"{said[:80]!r} is none of the options: {' | '.join(answer)}"[:2000])
+        return option
     except UnreadableReply:
         if is_cut_off:
             raise CutOff("the answer was cut off at the most tokens it may have") from None
         raise
-
-
-def _read_choice(text: str, options: tuple[str, ...], form: Form, is_cut_off: bool) -> str:
-    """Returns the option that the text is: by itself or as JSON, upper and lower case and white space aside."""
-    by_name = {_folded(option): option for option in reversed(options)}
-    if (option := by_name.get(_folded(text))) is not None:
-        return option
-    said = _value(text, form, is_cut_off)
-    if (option := by_name.get(_folded(said))) is None:
-        raise UnreadableReply(f"{said[:80]!r} is none of the options: {' | '.join(options)}"[:2000])
-    return option
 
 
 def _folded(text: str) -> str:

@@ -53,10 +53,7 @@ class _Standing:
 
 
 class Balance:
-    """Chooses the server for each request; `limit` is that of all together.
-
-    What happens to servers is `report`ed in a line.
-    """
+    """Chooses the server for each request; reports what happens to servers."""
 
     def __init__(
         self,
@@ -78,10 +75,7 @@ class Balance:
             Limit.joined([one.limit for one in self._all])
 
     async def enter(self, conversation: str, but: Sequence[ModelServer] = (), wanted: int = 0) -> ModelServer:
-        """Waits for a place, and returns at which server it is; `leave` gives it back.
-
-        Of servers that have room, none that stands in `but` is taken where there is another.
-        """
+        """Returns a server with a place that `leave` gives back; one of `but` only if no other has room."""
         if len(self._all) == 1:
             await self._all[0].limit.enter(wanted)
             return self._all[0].server

@@ -337,10 +337,7 @@ class Batched(Provider):
         return Fault(Broken, f"batch {id} {batch.status} without an answer")
 
     async def _fetch(self, batch: _Found) -> int | Fault:
-        """Gives the answers in a batch's files away, and returns how many are there.
-
-        One that failed for a while is left open. Of several answers to one request, the first holds.
-        """
+        """Distributes the answers in the files of a batch, the first of several for a request; returns their number."""
         answers, fault = 0, None
         for file in filter(None, (batch.output_file_id, batch.error_file_id)):
             raw = await self._server.request("GET", f"files/{file}/content", largest=LARGEST_OUTPUT)

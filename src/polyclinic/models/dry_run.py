@@ -54,14 +54,7 @@ class MadeUp(Provider):
 
 
 class StandIn(MadeUp):
-    """Stands in for a model in a dry run.
-
-    Args:
-        name: of the model.
-        price: what its tokens cost.
-        longest: tokens of an answer at most, for questions that set no length of their own.
-        seed: of the answers.
-    """
+    """Stands in for a model in a dry run; `longest` limits answers to questions without a limit of their own."""
 
     repairs = 0
 
@@ -101,11 +94,7 @@ class ExpectedRun(_Sums, kw_only=True):
 
 
 class DryRunOver(PolyclinicError):
-    """A dry run has come to its end.
-
-    Attributes:
-        ledger: the calls that it would have made.
-    """
+    """A dry run has come to its end; its ledger has the calls that a run would make."""
 
     def __init__(self, ledger: Ledger, *, token_budget: int | None = None, cost_budget: float | None = None) -> None:
         self.ledger, self._tokens, self._cost = ledger, token_budget, cost_budget

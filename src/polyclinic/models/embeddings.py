@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 import msgspec
 import numpy as np
@@ -55,7 +55,7 @@ class Embeddings:
         """Returns a row for each text; batches are asked for at once, as far as the limit allows."""
         batches = [tuple(texts[start : start + self._batch]) for start in range(0, len(texts), self._batch)]
         replies = await run_all(partial(self._ask, batch) for batch in batches)
-        rows = [_unpack(reply.text) for reply in replies]
+        rows = [_unpacked(reply.text) for reply in replies]
         if len({part.shape[1] for part in rows}) > 1:
             raise Broken(f"{self.name}: vectors of different lengths for texts of one kind")
         return np.concatenate(rows) if rows else np.zeros((0, 0), dtype=np.float32)
@@ -77,9 +77,13 @@ class _BatchOfTexts:
         del messages, answer, options
         body = {"model": self._provider.model, "input": self._texts, "encoding_format": "float"}
         began = time.monotonic()
-        found, attempts = await self._provider.post("embeddings", body, lambda raw: _read(raw, len(self._texts)))
-        usage = found.usage if self._provider.price is None else self._provider.price.of(found.usage)
-        return Reply(_pack(found.vectors), None, usage, time.monotonic() - began, attempts)
+        (vectors, usage), attempts = await self._provider.post(
+            "embeddings", body, lambda raw: _read(raw, len(self._texts))
+        )
+        usage = usage if self._provider.price is None else self._provider.price.of(usage)
+        # How many there are, and their numbers in base 64.
+        text = f"{len(vectors)}:{base64.b64encode(vectors.astype('<f4').tobytes()).decode()}"
+        return Reply(text, None, usage, time.monotonic() - began, attempts)
 
 
 class _EmbeddingTokens(msgspec.Struct):
@@ -97,15 +101,10 @@ class _EmbeddingsBody(msgspec.Struct):
     usage: _EmbeddingTokens | None = None
 
 
-class _EmbeddingsAnswer(NamedTuple):
-    vectors: NDArray[np.float32]
-    usage: Usage
-
-
 _BODY = msgspec.json.Decoder(_EmbeddingsBody)
 
 
-def _read(raw: bytes, wanted: int) -> _EmbeddingsAnswer | Fault:
+def _read(raw: bytes, wanted: int) -> tuple[NDArray[np.float32], Usage] | Fault:
     """Reads the body of an answer with status 200: one vector for each text, in their order."""
     try:
         body = _BODY.decode(raw)
@@ -122,15 +121,10 @@ def _read(raw: bytes, wanted: int) -> _EmbeddingsAnswer | Fault:
     if not np.isfinite(vectors).all():
         return Fault(Broken, "vectors of numbers that are none")
     said = body.usage or _EmbeddingTokens()
-    return _EmbeddingsAnswer(vectors, Usage(tokens_in=said.prompt_tokens or 0, cost=said.cost))
+    return vectors, Usage(tokens_in=said.prompt_tokens or 0, cost=said.cost)
 
 
-def _pack(vectors: NDArray[np.float32]) -> str:
-    """Returns vectors as text: how many there are, and their numbers in base 64."""
-    return f"{len(vectors)}:{base64.b64encode(vectors.astype('<f4').tobytes()).decode()}"
-
-
-def _unpack(text: str) -> NDArray[np.float32]:
+def _unpacked(text: str) -> NDArray[np.float32]:
     rows, _, numbers = text.partition(":")
     flat = np.frombuffer(base64.b64decode(numbers), dtype="<f4").astype(np.float32)
     return flat.reshape(int(rows), -1)

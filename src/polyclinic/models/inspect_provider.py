@@ -32,7 +32,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolChoice, ToolFunction, ToolInfo
 
 from polyclinic.errors import Rejected
-from polyclinic.language.thoughts import SaidAndThought, apart
+from polyclinic.language.thoughts import apart
 from polyclinic.models.answers import Completion
 from polyclinic.models.direct import Direct
 from polyclinic.models.schema import Form, form_of_schema
@@ -111,8 +111,20 @@ class DirectAPI(ModelAPI):
             options["stop"] = config.stop_seqs
         options |= config.extra_body or {}
         if tools:
-            options["tools"] = [_tool(tool) for tool in tools]
-            options["tool_choice"] = _choice(tool_choice)
+            options["tools"] = [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": tool.parameters.model_dump(exclude_none=True),
+                    },
+                }
+                for tool in tools
+            ]
+            options["tool_choice"] = "required" if tool_choice == "any" else tool_choice
+            if isinstance(tool_choice, ToolFunction):
+                options["tool_choice"] = {"type": "function", "function": {"name": tool_choice.name}}
         form: Form | None = None
         if (wanted := config.response_schema) is not None:
             form = form_of_schema(wanted.json_schema.model_dump(exclude_none=True))
@@ -122,8 +134,15 @@ class DirectAPI(ModelAPI):
     def _output(self, said: Completion) -> ModelOutput:
         spoken = apart(said.text)
         calls = [_call(call.id, call.function.name, call.function.arguments) for call in said.calls]
+        thought = "\n".join(part for part in (said.thought, spoken.thought) if part)
+        # What stands beside a thought without its end may not be what was meant, and a scorer would take it for the
+        # answer.
+        text = ("" if spoken.is_open else spoken.said) or said.refusal
+        content: str | list[Content] = text
+        if thought:
+            content = [ContentReasoning(reasoning=thought), ContentText(text=text)]
         message = ChatMessageAssistant(
-            content=_content_said(said, spoken), tool_calls=calls or None, model=self.model_name, source="generate"
+            content=content, tool_calls=calls or None, model=self.model_name, source="generate"
         )
         stop: StopReason = "content_filter" if said.refusal else _STOP.get(said.finish, "unknown")
         if spoken.is_open:
@@ -166,27 +185,6 @@ def _part(part: Any) -> dict[str, Any]:
     if isinstance(part, ContentImage) and part.image.startswith(("http://", "https://", "data:")):
         return {"type": "image_url", "image_url": {"url": part.image, "detail": part.detail}}
     raise Rejected(f"direct sends text, and pictures as an address or a data: URL, not {type(part).__name__}")
-
-
-def _content_said(said: Completion, spoken: SaidAndThought) -> str | list[Content]:
-    thought = "\n".join(part for part in (said.thought, spoken.thought) if part)
-    # What stands beside a thought without its end may not be what was meant, and a scorer would take it for the answer.
-    text = ("" if spoken.is_open else spoken.said) or said.refusal
-    return [ContentReasoning(reasoning=thought), ContentText(text=text)] if thought else text
-
-
-def _tool(tool: ToolInfo) -> dict[str, Any]:
-    parameters = tool.parameters.model_dump(exclude_none=True)
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
-    }
-
-
-def _choice(choice: ToolChoice) -> Any:
-    if isinstance(choice, ToolFunction):
-        return {"type": "function", "function": {"name": choice.name}}
-    return "required" if choice == "any" else choice
 
 
 def _call(name_id: str, function: str, arguments: str) -> ToolCall:

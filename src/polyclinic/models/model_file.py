@@ -19,15 +19,14 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import decode, read_toml, split_place
+from polyclinic.files import read_toml, split_place
 from polyclinic.models.model import DEAREST, LONGEST
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
-from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_at_once
 
 PlayedBy = Literal["doctor", "patient", "examiner", "director", "nurse", "pharmacist", "judge"]
 """The roles that a file may speak of."""
@@ -40,20 +39,12 @@ _Price = (
     Annotated[list[Annotated[float, msgspec.Meta(ge=0, le=DEAREST)]], msgspec.Meta(min_length=2, max_length=3)] | None
 )
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
-_HEADER = re.compile(r"\s*\[+([^\]]+)\]+")
-_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
-_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.+)`")
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a model, or whoever plays a role, is asked; None says nothing.
-
-    Attributes:
-        base_url: the endpoint's address, up to /v1; several are servers that have the same model.
-        timeout: seconds that one call may take, a week at most.
-        requests_per_minute: to the endpoint at most, over all of its servers and all processes that ask it.
-    """
+    """How a model, or the player of a role, is asked; None leaves it open."""
 
     base_url: str | Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
     api_key_env: str | None = None  # the environment variable that holds the key; the key itself never stands here
@@ -115,84 +106,48 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 NOTHING_SAID = ModelFile()
 
 
-def _text(path: Path) -> str:
-    return decode(read_at_once(path, most=MAX_WRITTEN_BYTES), path=path)
-
-
 def read_model_file(path: Path) -> ModelFile:
     """Reads a file."""
     data = read_toml(path)
-    text = _text(path)
     for part in ("models", "roles"):
-        for name, entry in (data.get(part) or {}).items() if isinstance(data.get(part), dict) else ():
-            _check(path, text, (part, name), entry)
+        entries = data.get(part)
+        for name, entry in entries.items() if isinstance(entries, dict) else ():
+            place = f"{part}.{name}"
+            if part == "roles" and name not in ROLES:
+                raise BadInput(f"no role {name!r}; roles: {', '.join(ROLES)}", path=path, field=place)
+            if isinstance(entry, dict) and "api_key" in entry:
+                problem = "a key never stands in a file; say which environment variable holds it: api_key_env"
+                raise BadInput(problem, path=path, field=f"{place}.api_key")
+            asking = _converted(entry, Asking, place, path)
+            try:
+                for url in asking.base_urls:
+                    check_address(url)
+                check_no_key((name, asking.extra_body), "what is said of a model")
+                if asking.api_key_env is not None:
+                    check_variable(asking.api_key_env)
+            except UserError as error:
+                raise BadInput(str(error), path=path, field=place) from None
+    return _converted(data, ModelFile, "", path)
+
+
+def _converted(data: Any, kind: type[T], place: str, path: Path) -> T:
+    """Returns an entry as its type; inside a mapping msgspec names no key, so that the place has to be given."""
     try:
-        return msgspec.convert(data, ModelFile)
+        return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        _refuse(path, text, (), error)
-
-
-def _check(path: Path, text: str, place: tuple[str, ...], entry: object) -> None:
-    """Refuses an entry that is none, with its line: inside a mapping msgspec names no key."""
-    if place[0] == "roles" and place[1] not in ROLES:
-        problem = f"no role {place[1]!r}; roles: {', '.join(ROLES)}"
-        raise BadInput(problem, path=path, line=_line(text, place))
-    if isinstance(entry, dict) and "api_key" in entry:
-        problem = "a key never stands in a file; say which environment variable holds it: api_key_env"
-        raise BadInput(problem, path=path, line=_line(text, (*place, "api_key")))
-    try:
-        asking = msgspec.convert(entry, Asking)
-    except msgspec.ValidationError as error:
-        _refuse(path, text, place, error)
-    try:
-        for url in asking.base_urls:
-            check_address(url)
-        check_no_key((place, asking.extra_body), "what is said of a model")
-        if asking.api_key_env is not None:
-            check_variable(asking.api_key_env)
-    except UserError as error:
-        raise BadInput(str(error), path=path, line=_line(text, place)) from None
-
-
-def _refuse(path: Path, text: str, place: tuple[str, ...], error: msgspec.ValidationError) -> NoReturn:
-    problem, field = split_place(str(error))
-    parts = tuple(_PART.findall(field))
-    if unknown := _UNKNOWN.fullmatch(problem):
-        parts = (*parts, unknown[1])
-        known = ModelFile if not place else Asking
-        problem = f"unknown key {unknown[1]!r}; allowed: {', '.join(known.__struct_fields__)}"
-    raise BadInput(problem, path=path, line=_line(text, (*place, *parts)), field=".".join((*place, *parts))) from None
-
-
-def _line(text: str, place: tuple[str, ...]) -> int | None:
-    """Returns the line of a key, or of the nearest that is around it."""
-    table: tuple[str, ...] = ()
-    best, found = 0, None
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(line):
-            here = table = _parts(header[1])
-        elif key := _KEY.match(line):
-            here = (*table, *_parts(key[1]))
-        else:
-            continue
-        shared = 0
-        while shared < min(len(here), len(place)) and here[shared] == place[shared]:
-            shared += 1
-        if shared > best:
-            best, found = shared, number
-    return found
-
-
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part.strip("\"'") for part in _PART.findall(name))
+        problem, field = split_place(str(error))
+        field = place + field.removeprefix("$")
+        if unknown := _UNKNOWN.fullmatch(problem):
+            problem = f"unknown key {unknown[1]!r}; allowed: {', '.join(kind.__struct_fields__)}"
+            field = f"{field}.{unknown[1]}"
+        raise BadInput(problem, path=path, field=field.lstrip(".")) from None
 
 
 def check_key(said: ModelFile, path: Path | None, model: str, role: str = "") -> None:
     """Refuses a variable that holds no key: whoever names one means it to be there."""
-    for place, entry in ((("roles", role), said.roles.get(role)), (("models", model), said.models.get(model))):
-        if entry is not None and (variable := entry.api_key_env) is not None:
+    for part, name, entries in (("roles", role, said.roles), ("models", model, said.models)):
+        if name in entries and (variable := entries[name].api_key_env) is not None:
             if not os.environ.get(variable, "").strip():
-                line = None if path is None else _line(_text(path), (*place, "api_key_env"))
-                problem = f"the environment variable {variable} is not set; it is to hold the key of {place[1]}"
-                raise BadInput(problem, path=path, line=line)
+                problem = f"the environment variable {variable} is not set; it is to hold the key of {name}"
+                raise BadInput(problem, path=path, field=f"{part}.{name}.api_key_env")
             return

@@ -215,10 +215,7 @@ class Pipeline:
 
 
 def with_hooks(model: Model, *hooks: Hook, **asker: str) -> Pipeline:
-    """Returns the model with further hooks, each in its `place`; of one place the first given is nearest to the caller.
-
-    What is said of the `asker` replaces what was said of it before.
-    """
+    """Returns the model with further hooks, each in its `place`, and with what is given of the `asker`."""
     if not isinstance(model, Pipeline):
         return Pipeline(model, tuple(sorted(hooks, key=attrgetter("place"))), Asker(**asker))
     said = msgspec.structs.replace(model.asker, **{name: value for name, value in asker.items() if value})
@@ -239,10 +236,7 @@ def find_hook(name: str) -> Hook:
 
 
 class Tuning(Hook):
-    """Sets the temperature, whatever the question says, or `otherwise` where it says none; effort and length likewise.
-
-    An answer of more than `max_tokens` is `CutOff`.
-    """
+    """Sets the temperature always, or only if the question has none (`otherwise`); effort and length likewise."""
 
     place = Place.TUNE
 
@@ -268,10 +262,7 @@ class Tuning(Hook):
 
 
 class OneConversation(Hook):
-    """Sends all questions of an episode's role to one server, of a model that has several.
-
-    All judging of a run is one episode, and no conversation.
-    """
+    """Sends all questions of a role in an episode to one of several servers; judging is no conversation."""
 
     place = Place.CONVERSATION
 

@@ -18,11 +18,7 @@ _MOST_PAUSE_AWAY = 5.0  # seconds between looks whether a server is back: a refu
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What an endpoint did instead of answering: in one line, without keys.
-
-    Attributes:
-        away: whether it looks as if no server were there: nobody listens, or only what stands before it answers.
-    """
+    """What an endpoint did instead of answering, without keys; `away` if it seems that no server is there."""
 
     error: type[EndpointError] | type[UserError]
     problem: str
@@ -37,12 +33,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 @dataclass(kw_only=True)
 class Patience:
-    """The budget of one ask: attempts and time. Pauses double, and are drawn from between nothing and all of that.
-
-    Attributes:
-        absence: seconds that a server is waited for that is away; these requests are none of the attempts, and their
-            time none of the seconds.
-    """
+    """The attempts and time of one ask, with random pauses that double; waiting for an absent server is extra."""
 
     attempts: int  # requests at most
     seconds: float  # from the first request to the last

@@ -15,11 +15,7 @@ DROPPED = frozenset({"title", "default", "discriminator", "description"})
 
 
 class Form(msgspec.Struct, frozen=True):
-    """What an answer must look like, and how to read it.
-
-    Attributes:
-        decoder: reads the value, or the object with the value in it; `bare` reads the value itself.
-    """
+    """What an answer must look like; the decoder reads the value or the object around it, `bare` the value itself."""
 
     schema: dict[str, Any]  # JSON Schema, with an object at its root; `text` is the same as JSON
     strict: bool  # whether every object in it is closed, so that servers that want that ("strict") take it

@@ -134,13 +134,7 @@ class ApiKey:
 
 
 class ModelServer:
-    """Sends requests for a model to one address.
-
-    Attributes:
-        address: where it is, without the query.
-        limit: how many requests are there at a time.
-        stopped: why nothing more is sent there, where the key is wrong or the model is not there.
-    """
+    """Sends requests for a model to one address; `stopped` says why nothing more is sent there."""
 
     def __init__(
         self, url: str, *, model: str, key: ApiKey, limit: Limit, timeout: float, parameters: Parameters
@@ -182,11 +176,7 @@ class ModelServer:
         return self._below[path]
 
     async def models(self, *, timeout: float | None = None) -> list[str] | None:  # noqa: ASYNC109
-        """Returns the names of the models that it says it has; none where it does not say, None where nobody answers.
-
-        Args:
-            timeout: seconds, the connections' own where left out.
-        """
+        """Returns the names of its models; none if it does not say, None if nobody answers."""
         within = aiohttp.ClientTimeout(total=timeout or self._timeout)
         try:
             async with self.open().get(self._url("models"), allow_redirects=False, timeout=within) as response:
@@ -198,10 +188,7 @@ class ModelServer:
     async def send(
         self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault], raw: bytes | None = None
     ) -> T | Fault | None:
-        """Sends one request, `raw` where it is encoded already.
-
-        None says that it was refused for a parameter, and is to be sent again without it.
-        """
+        """Sends one request; None says that a parameter was refused, so that it is to be sent again without it."""
         answer = await self._exchange("POST", path, wire.encode(body) if raw is None else raw)
         if isinstance(answer, Fault):
             return answer

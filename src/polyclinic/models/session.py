@@ -10,10 +10,9 @@ import msgspec
 
 from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.answers import Completion
-from polyclinic.models.dry_run import DryRunOver, StandIn
 from polyclinic.models.journal import Answers, Journal, Journalling
 from polyclinic.models.ledger import Budget, Counting, Ledger
-from polyclinic.models.limits import WHOLE, Limit, Paces, Share
+from polyclinic.models.limits import WHOLE, Limit, Pace, Share
 from polyclinic.models.model import AskOptions, Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, ModelFile, check_key
 from polyclinic.models.open import open_model, provider_named
@@ -21,7 +20,7 @@ from polyclinic.models.pipeline import Asker, Hook, OneConversation, Pipeline, R
 from polyclinic.models.provider import Provider, Said
 from polyclinic.models.schema import Form
 from polyclinic.models.secrets import check_no_key
-from polyclinic.models.settings import Address, ModelSettings, read_price
+from polyclinic.models.settings import Address, ModelSettings
 from polyclinic.tasks import AT_ONCE
 
 MOST_AT_ONCE = 1024  # questions at a time to an endpoint that is adapted to, over all processes of a run
@@ -42,10 +41,7 @@ class Session(NamedTuple):
         return max((int(getattr(model, "at_once", AT_ONCE)) for model in self.models.values()), default=AT_ONCE)
 
     def model(self, name: str, asker: Asker, *, repeating: bool = False) -> Pipeline:
-        """Returns a model for an asker, with the hooks of the run; `repeating`, an answer that broke is asked for anew.
-
-        An asker without an item is counted under its episode.
-        """
+        """Returns a model for an asker with the hooks of the run; `repeating` asks again after a broken answer."""
         hooks = [OneConversation(), *([Repeating()] if repeating else [])]
         said = asker if asker.item else msgspec.structs.replace(asker, item=asker.episode)
         return self.models.asked_by(said, name, *hooks, journal=self.journal, ledgers=(self.ledger,))
@@ -146,7 +142,7 @@ async def open_models(
         UserError: a name or a file cannot be used.
         DryRunOver: it was a dry run.
     """
-    names, paces = list(dict.fromkeys(names)), Paces(share.of)
+    names, paces = list(dict.fromkeys(names)), dict[Any, Pace]()
     check_addresses(names, settings)
     if settings.dry_run:
         async with estimating(names, settings, ledger=ledger, seed=seed) as estimated:
@@ -177,8 +173,12 @@ async def open_models(
             await journals.enter_async_context(journal)
             spending = journal.spending
         for name, provider in providers.items():
-            if batches and journal is not None:
-                provider = _batched(provider, journal, settings, report)  # noqa: PLW2901
+            if batches and journal is not None and provider_named(name) == "direct":
+                from polyclinic.models.batch import Batched  # noqa: PLC0415 - with what reaches an endpoint
+
+                price = settings.said.asking(name).batch_price
+                given = None if price is None else Price(*price)
+                provider = Batched(provider, journal, price=given, report=report)  # type: ignore[arg-type]  # noqa: PLW2901
             models[name] = await stack.enter_async_context(provider)
         yield Session(models, journal, settings.budget(share, spending=spending) if ledger is None else ledger)
 
@@ -188,13 +188,12 @@ async def estimating(
     names: Sequence[str], settings: ModelSettings, *, ledger: Ledger | None, seed: int
 ) -> AsyncIterator[Session]:
     """Opens stand-ins for models; see `open_models`."""
+    from polyclinic.models.dry_run import DryRunOver, StandIn  # noqa: PLC0415 - only of a dry run
 
     def stand_in(name: str, role: str) -> Model:
         if provider_named(name) in ("", "own"):
             open_model(name)  # raises an error if there is no such model, or its file is wrong
-        said = settings.said.asking(name, role)
-        price = Price(*said.price) if said.price is not None else read_price(settings.price)
-        return StandIn(name, price=price, longest=settings.max_tokens, seed=seed)
+        return StandIn(name, price=settings.price_of(name, role), longest=settings.max_tokens, seed=seed)
 
     there = {name: stand_in(name, "") for name in names}
     models = OpenModels(there, settings.said, stand_in, settings.temperature)
@@ -230,23 +229,12 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
         raise UserError(f"--base-url is the address of direct/ models, and {names[0]} is none; {where}")
 
 
-def _batched(provider: Provider, journal: Journal, settings: ModelSettings, report: Callable[[str], None]) -> Provider:
-    # With these comes what reaches an endpoint.
-    from polyclinic.models.batch import Batched  # noqa: PLC0415
-    from polyclinic.models.direct import Direct  # noqa: PLC0415
-
-    if not isinstance(provider, Direct):
-        return provider
-    price = settings.said.asking(provider.name).batch_price
-    return Batched(provider, journal, price=None if price is None else Price(*price), report=report)
-
-
 def open_provider(
     name: str,
     options: ModelSettings,
     role: str = "",
     *,
-    paces: Paces | None = None,
+    paces: dict[Any, Pace] | None = None,
     share: Share = WHOLE,
     seed: int = 0,
     **more: Any,
@@ -267,6 +255,9 @@ def open_provider(
     check_key(options.said, options.model_file, name, role)
     requests = said.requests_per_minute or options.requests_per_minute
     tokens = said.tokens_per_minute or options.tokens_per_minute
+    pace = None if requests is None and tokens is None else Pace(requests=requests, tokens=tokens, of=share.of)
+    if pace is not None and paces is not None:  # a model may be opened more than once
+        pace = paces.setdefault((name, *addresses), pace)
     # A key is for the address that it was named with: that of the command line goes to no address of the file.
     key = options.api_key_env if provider == "direct" and not said.base_urls else None
     given = {
@@ -276,8 +267,8 @@ def open_provider(
         "wait_for_server": options.wait_for_server,
         "extra_body": said.extra_body,
         "threads": said.threads,
-        "price": Price(*said.price) if said.price is not None else read_price(options.price),
-        "pace": (paces or Paces()).of(name, addresses, requests=requests, tokens=tokens),
+        "price": options.price_of(name, role),
+        "pace": pace,
         "concurrency": _limit(said.concurrency or options.concurrency, share),
         "seed": seed,
         **more,

@@ -109,6 +109,11 @@ class ModelSettings(Address):
         read_price(self.price)
         _ = self.said
 
+    def price_of(self, model: str, role: str = "") -> Price | None:
+        """Returns what the tokens of a model in a role cost; None if nobody says."""
+        said = self.said.asking(model, role).price
+        return read_price(self.price) if said is None else Price(*said)
+
     def budget(self, share: Share = WHOLE, *, spending: Spending | None = None) -> Ledger:
         """Returns a ledger that holds the share of the budget that one of several processes has."""
         return Ledger(

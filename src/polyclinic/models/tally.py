@@ -88,11 +88,7 @@ _Key = tuple[str, bytes, int]
 
 
 class SharedAnswers:
-    """Answers that several share: who asks what another has asked gets the same answer, and no call is made.
-
-    Teams with the same doctors, of which one is an ablation of the other, are asked the same until they part. What one
-    of them asks twice is asked twice: the second time it gets the second answer. What failed is asked anew.
-    """
+    """Answers that teams with the same doctors share until they part; a failed call is made anew."""
 
     def __init__(self) -> None:
         self.replies: dict[_Key, tuple[Reply, TakenCall]] = {}

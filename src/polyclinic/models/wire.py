@@ -129,10 +129,7 @@ def response_format(text: str, strict: bool) -> msgspec.Raw:
 
 
 def whole_characters(raw: bytes) -> bytes:
-    """Returns JSON in which the mark for what cannot be shown stands for each half of a character.
-
-    A model may be cut off within a character of two halves, and servers in Python write the one that there is.
-    """
+    """Returns JSON with U+FFFD for halves of characters, which servers in Python write when a model is cut off."""
     return _ESCAPES.sub(lambda found: _UNKNOWN if found[1] else found[0], raw)
 
 

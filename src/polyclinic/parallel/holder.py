@@ -12,11 +12,7 @@ from polyclinic.models.prompts import PromptRow
 
 
 class Holder:
-    """Does for workers what only one process may do.
-
-    An answer is in the journal before the worker uses it. A question is admitted by the one budget. Each call counts
-    once in the sums, also if its item is computed again because a worker died.
-    """
+    """Does for workers what only one process may do: stores answers before they are used, admits and counts calls."""
 
     def __init__(self, journal: Journal | None, ledger: Ledger) -> None:
         self._journal, self._ledger = journal, ledger

@@ -219,13 +219,7 @@ class WorkerPool:
 
 
 class _Worker:
-    """One worker, and the items that it has open.
-
-    Attributes:
-        places: how many more items it takes.
-        ended: set when it has ended; `loss` then says how.
-        open_items: how many items it had when it ended.
-    """
+    """One worker with the items that it has open; `places` are how many more it takes."""
 
     def __init__(self, process: Process, name: str, holder: Holder, warn: Callable[[str], None]) -> None:
         self._process, self._name, self._warn = process, name, warn

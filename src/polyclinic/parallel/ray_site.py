@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import re
 import socket
 import tempfile
 import threading
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from polyclinic.errors import MissingExtra, UserError, in_short
+from polyclinic.errors import MissingExtra, UserError, in_one_line, in_short
 from polyclinic.parallel.messages import HEAD, frame, unframed
 from polyclinic.parallel.sites import ENDS_WITHIN, ClusterLost, WorkerLost
 from polyclinic.parallel.worker import OpenItems
@@ -33,7 +32,6 @@ SECONDS = 60.0  # for the cluster to be there; Ray's own client waits for minute
 _LEASE = 5  # seconds after which a command that is not heard of is taken to be gone
 _WITHIN = 1.0  # seconds that a call waits for frames
 _TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
-_VERSION = re.compile(r"\b(Ray|Python): (\S+)")
 _JOB = "polyclinic"  # what this is among the jobs of a cluster
 _PACKAGE = Path(__file__).parents[1]
 
@@ -123,12 +121,7 @@ class RayWorkers:
         return RayProcess(self, self._idle.pop() if self._idle else await self._actor())
 
     async def ask(self, method: Any, *given: object) -> Any:
-        """Returns what an actor answers.
-
-        Raises:
-            WorkerLost: it is gone, or its node.
-            ClusterLost: the head is gone.
-        """
+        """Returns what an actor answers; raises `WorkerLost`, or `ClusterLost` if the head is gone."""
         reference = await self.call(method.remote, *given)
         coming = asyncio.wrap_future(reference.future())
         coming.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody may wait for it any more
@@ -230,10 +223,7 @@ class RayProcess:
 
 
 def show_token() -> None:
-    """Has Ray's client show the token where there is one: 'ray start' asks for it then, and the client does not know.
-
-    Ray reads this as it is imported. A cluster without tokens lets in who shows one.
-    """
+    """Has Ray's client show the token that 'ray start' may ask for; Ray reads this as it is imported."""
     there = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
     if os.environ.get("RAY_AUTH_TOKEN") or there.is_file():
         os.environ.setdefault("RAY_AUTH_MODE", "token")
@@ -291,7 +281,12 @@ async def join(ray: Any, address: str, workers: int | None, left: threading.Even
                 "server, and does the cluster want a token? It lies in ~/.ray/auth_token of who started it: bring it "
                 "here, or name it by RAY_AUTH_TOKEN_PATH, with RAY_AUTH_MODE=token"
             ) from None
-        raise UserError(f"--on {address}: {_other_versions(error, ray.__version__) or cause(error)}") from None
+        why = cause(error)
+        if "ersion mismatch" in str(error):
+            why = f"{in_one_line(str(error))}; Ray, and the first two numbers of Python, have to be the same on both"
+        elif isinstance(error, ConnectionAbortedError):  # a head of another Ray does this before it says its version
+            why = f"the head does not let us in ({why}); its Ray has to be the one here, {ray.__version__}"
+        raise UserError(f"--on {address}: {why}") from None
 
 
 @contextlib.contextmanager
@@ -307,10 +302,7 @@ def _unnamed(ray: Any) -> Iterator[None]:
 
 
 async def _apart(call: Callable[[], object], left: threading.Event) -> None:
-    """Waits for a call in a thread of its own, which nobody waits for where it takes too long.
-
-    The thread stays until the cluster is left: Linux ends the processes that a thread has begun with it.
-    """
+    """Makes a call in a thread, which stays until the cluster is left: Linux ends the processes of a thread with it."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 
@@ -319,7 +311,7 @@ async def _apart(call: Callable[[], object], left: threading.Event) -> None:
             over.set_result(None) if error is None else over.set_exception(error)
 
     def run() -> None:
-        problem: Exception | None = None
+        problem = None
         try:
             call()
         except Exception as error:
@@ -342,24 +334,6 @@ def without_client(hook: Callable[[threading.ExceptHookArgs], object]) -> Callab
         return hook(args)
 
     return told
-
-
-def _other_versions(error: Exception, here: str) -> str:
-    """Returns in one line what Ray says of a cluster of another Ray or Python; "" for anything else."""
-    if isinstance(error, ConnectionAbortedError):  # which a head of another Ray does before it tells of itself
-        return (
-            f"the head does not let us in ({cause(error)}); its Ray has to be the one here, {here}: "
-            "look with 'ray --version' there, and install the same on both"
-        )
-    if "ersion mismatch" not in str(error):
-        return ""
-    match _VERSION.findall(str(error)):
-        case [("Ray", ray), ("Python", python), ("Ray", our_ray), ("Python", our_python)]:
-            return (
-                f"Ray {ray} and Python {python} there, Ray {our_ray} and Python {our_python} here; Ray, and the first "
-                "two numbers of Python, have to be the same on both: install what is there here, or what is here there"
-            )
-    return ""
 
 
 def cause(error: BaseException) -> str:

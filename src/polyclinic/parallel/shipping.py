@@ -34,11 +34,7 @@ class Shipped(NamedTuple):
 
 
 def shipped(word: str | Path) -> Shipped | None:
-    """Returns the file that a word names, None where it names none.
-
-    Raises:
-        UserError: the file is too large to travel.
-    """
+    """Returns the file that a word names, if any; a UserError if it is too large to travel."""
     readings = [("", str(word), "")]
     if found := _AROUND.fullmatch(str(word)):
         before, path, after = found.groups()

@@ -53,13 +53,7 @@ class Task(Protocol):
 
 
 class WorkerSide:
-    """What a task needs of the command while it runs in a worker; the rows of the command's journal, see `Keeper`.
-
-    Attributes:
-        share: the part of the limits that this worker has.
-        goes_on: whether the journal may have answers.
-        counts: whether calls are reported.
-    """
+    """What a task needs of the command in a worker; the rows of the command's journal, see `Keeper`."""
 
     def __init__(self, line: _Line, share: Share, *, goes_on: bool, item: int = 0) -> None:
         self._line, self._item, self.share, self.goes_on, self.counts = line, item, share, goes_on, True

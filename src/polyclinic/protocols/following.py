@@ -171,10 +171,7 @@ class FollowedProtocol(Generic[S]):
             )
 
     def check_value(self, option: str, given: T | None, setting: PaperSetting[T] | PaperSetting[dict[Any, T]]) -> None:
-        """Refuses a value of an option that is not the paper's; None says that the user gave none.
-
-        Where the paper has several, as by language, it has to be all of them.
-        """
+        """Refuses a value that is not the paper's, or not all of several, as by language; None is not given."""
         wanted = setting.paper.values() if isinstance(setting.paper, dict) else [setting.paper]
         if self.side == "paper" and given is not None and any(given != one for one in wanted):
             name = option.removeprefix("--").rpartition(".")[2].replace("-", " ")

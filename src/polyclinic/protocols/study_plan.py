@@ -60,13 +60,7 @@ class PublishedValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A study.
-
-    Attributes:
-        models: who is put to all runs; empty where the command line names them.
-        offline: who plays where no model is named and it is only tried out: a mind; "" for a model's stand-in.
-        small: options that are set otherwise where it is tried out; small_offline: without a model besides.
-    """
+    """A study. `offline` plays where no model is named; `small` are the options of a trial run."""
 
     title: str
     paper: str = ""

@@ -112,7 +112,10 @@ class LookingUp:
 
     async def references(self, query: str) -> tuple[ShownPassage, ...]:
         """Returns what fits a query best, the best first; errors are those of `Retriever.search`."""
-        found = await self.retriever.search(_content(query)[-_QUERY:], self.passages)
+        # Of what people said there is much, and few passages to fit it: words that say nothing are left out.
+        if not is_chinese(query):
+            query = " ".join(word for word in query.split() if terms(word, "en"))
+        found = await self.retriever.search(query[-_QUERY:], self.passages)
         return tuple(
             ShownPassage(source=one.source, title=one.title, text=_cut(one.text), score=one.score) for one in found
         )
@@ -134,11 +137,6 @@ def looked_up_once(look_up: Callable[[Question], Awaitable[Question]]) -> Callab
         return found[asked.id]
 
     return question
-
-
-def _content(query: str) -> str:
-    """Returns what people said without the words that say nothing; of it there is much, and few passages to fit it."""
-    return query if is_chinese(query) else " ".join(word for word in query.split() if terms(word, "en"))
 
 
 def _cut(text: str) -> str:

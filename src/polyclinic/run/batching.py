@@ -31,15 +31,7 @@ def check_batches(
     methods: Iterable[ChosenMethod] = (),
     talking: bool = False,
 ) -> bool:
-    """Returns whether questions are to be asked by batches.
-
-    Args:
-        kept: where answers are kept.
-        asked: who is asked, by names of models or minds; None and minds that are no models are passed over.
-        wanted: whether they are to be asked so.
-        methods: by which the questions are put, where there are several ways.
-        talking: whether visits are held, turn by turn.
-    """
+    """Returns whether the models are asked by batches; a UserError if they are wanted and not possible."""
     if not wanted:
         return False
     if talking:

@@ -22,10 +22,7 @@ def read_case_file(
     needs: Callable[[Case], str] | None = None,
     shares: list[CaseShare] | None = None,
 ) -> list[Case]:
-    """Returns the cases that can be used, and names the others on stderr; see `UsableCases`.
-
-    How many are used is appended to `shares`.
-    """
+    """Returns the usable cases and names the others on stderr; appends their number to `shares`."""
     return list(each_case(path, layout=layout, strict=strict, needs=needs, shares=shares))
 
 

@@ -120,11 +120,7 @@ def output_of_visits(
     names: Mapping[str, str] | None = None,
     **output: Any,
 ) -> Output:
-    """Returns the output of each entrant's visits: a file of traces, and for each visit a `row` with its place there.
-
-    The files have the entrants' names unless `names` gives others; all else of the `output` is as in `Output`. By
-    default those visits failed that say so.
-    """
+    """Returns the output of each entrant's visits: a file of traces, and a `row` for each visit with its place."""
     from polyclinic.events import End, Failed  # noqa: PLC0415 - few commands have visits
 
     names, rows, files = file_names(visits) if names is None else names, [], dict[str, Iterable[object]]()
@@ -301,11 +297,7 @@ def record_of(this: Invocation, configuration: Mapping[str, Any], **rest: Any) -
 
 
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
-    """Writes the record of a run and its items into a folder.
-
-    Raises:
-        BadInput: a value or a weight is not a finite number, or a file cannot be written.
-    """
+    """Writes the record of a run and its items into a folder; a number that is not finite is `BadInput`."""
     lines = []
     for number, row in enumerate(rows, 1):
         for kind, values in (("values", row.values), ("weights", row.weights)):

@@ -23,12 +23,11 @@ from polyclinic.models.journal import Answers
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE
 from polyclinic.models.session import Session, journal_of, open_models
-from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Cast, OpenMinds, open_minds
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import CaseOptions, KeptOptions, RunOptions
-from polyclinic.run.storing import answers_of, check_place
+from polyclinic.run.storing import answers_of
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import AT_ONCE, ended_by_hand, run_numbered
 from polyclinic.terminal.screen import note, progress
@@ -36,6 +35,7 @@ from polyclinic.terminal.tables import counted
 
 if TYPE_CHECKING:
     from polyclinic.parallel.pool import WorkerPool
+    from polyclinic.parallel.worker import WorkerSide
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -64,18 +64,10 @@ class Run:
         self.share = WHOLE if worker is None else worker.share
         self.case_shares: list[CaseShare] = []
 
-    def asking(self, config: RunOptions) -> None:
-        """Changes the configuration, as a protocol does that sets temperatures."""
-        self.config = config
-
     def cases(self, options: CaseOptions, *, needs: Callable[[Case], str] | None = None) -> list[Case]:
         """Reads the usable cases of a file; `needs` returns what a case lacks, "" if it lacks nothing."""
         how: Any = {"layout": options.layout, "strict": options.strict, "needs": needs, "shares": self.case_shares}
         return read_case_file(options.cases, **how)
-
-    def check_place(self) -> None:
-        """Checks that the run can be kept where its configuration says; see `polyclinic.run.storing.check_place`."""
-        check_place(self.config)
 
     @contextmanager
     def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
@@ -130,10 +122,7 @@ class Run:
         batches: bool = False,
         desk: Desk | None = None,
     ) -> AsyncIterator[OpenMinds]:
-        """Opens the players of visits and further models that judge.
-
-        The language of a memory must be among the `languages` of the visits, if they are given.
-        """
+        """Opens the players of visits and further models that judge; a memory must be in one of the `languages`."""
         cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
         known = read_knowledge()
         with resumable(self.config, self.what):

@@ -16,7 +16,6 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_new_folder, make_folder, write_json
 from polyclinic.fingerprints import others
 from polyclinic.models.journal import KeptAnswers
-from polyclinic.results.provenance import data_files, made_of, own_code, without_secrets
 from polyclinic.run.invocation import ASIDE, Invocation, alters_answers
 from polyclinic.run.options import ANSWERS, PRIVATE, BesideFile, KeptOptions
 from polyclinic.storage.server import is_store, read_address
@@ -70,6 +69,8 @@ def check_database(kept: KeptOptions) -> None:
 
 def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
     """Checks that the results in a folder are those of a command, and of what it reads."""
+    from polyclinic.results.provenance import data_files, made_of, own_code  # noqa: PLC0415 - only of earlier results
+
     _check_options(record.configuration, this, folder, {one.option for one in record.data})
     for one in record.data:
         path = this.files.get(one.option)
@@ -83,6 +84,8 @@ def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
 
 
 def _check_options(before: Mapping[str, Any], this: Invocation, folder: Path, files: Collection[str] = ()) -> None:
+    from polyclinic.results.provenance import without_secrets  # noqa: PLC0415 - only of earlier results
+
     for name, value in without_secrets(this.options).items():
         if name not in files and alters_answers(name, before.get(name, value), value):
             option = f"--{name.replace('_', '-')}"
@@ -119,6 +122,8 @@ def answers_of(kept: KeptOptions) -> KeptAnswers | None:
         _check_begun(kept, Path(str(kept.out)))
 
     def begin() -> None:
+        from polyclinic.results.provenance import without_secrets  # noqa: PLC0415 - only with a first answer
+
         make_folder(private, parents=True)
         if kept.invocation.kind and (is_new or not (private / _BEGUN).is_file()):
             write_json(private / _BEGUN, without_secrets(kept.invocation.options))
@@ -145,13 +150,7 @@ def results_folder(kept: KeptOptions) -> Iterator[Path | None]:
 
 
 def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] = ()) -> None:
-    """Keeps a folder of results in a database, and says under which number; nothing where none is named.
-
-    Args:
-        database: its address.
-        folder: the results.
-        may_lack: files that are left out if they are too large for a database.
-    """
+    """Keeps a folder of results in a database, if one is named; files that `may_lack` may be too large."""
     if database is None:
         return
     from polyclinic.results.folder import read_record  # noqa: PLC0415 - only for a database
@@ -174,12 +173,7 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
 
 @contextmanager
 def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
-    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one that points to it.
-
-    Args:
-        place: where the memory is.
-        pointers: the files that point to it; see `polyclinic.storage.memory`.
-    """
+    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one with pointers to it."""
     if not is_store(str(place)):
         yield Path(place)
         return
@@ -202,7 +196,7 @@ def fetched(address: str) -> Path:
             "the address of a database is no file or folder; results in a database are named by address and number, "
             "URL#17, or a file of theirs, URL#17/FILE; a command that keeps a run takes --out URL"
         )
-    from polyclinic.results.reading import fetch  # noqa: PLC0415 - only for a database
+    from polyclinic.results.folder import fetch  # noqa: PLC0415 - only for a database
 
     (folder,) = fetch(found["store"])
     if found["file"] is None:

@@ -50,18 +50,7 @@ class KeptFolder(NamedTuple):
 def keep_folder(
     address: StoreAddress, folder: Path, *, kind: str, made_of: bytes, stopped: bool, may_lack: Sequence[str] = ()
 ) -> KeptFolder:
-    """Keeps a folder of results.
-
-    What is over of the same run that was stopped gives way.
-
-    Args:
-        address: of the store, made where there is none.
-        folder: as it was written.
-        kind: the command.
-        made_of: a digest of all that its results come from.
-        stopped: it ended before its end.
-        may_lack: files that are left out where they are too large.
-    """
+    """Keeps a folder of results; those of the same run that was stopped are removed. `may_lack` may be too large."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     left = [path for path in files if path.name in may_lack and path.stat().st_size > _LARGEST]
     files = [path for path in files if path not in left]
@@ -87,13 +76,7 @@ def check_store(address: StoreAddress) -> None:
 
 
 def fetch_folders(wanted: StoredFolders, to: Path, names: Sequence[str] = ()) -> list[tuple[int, Path]]:
-    """Writes results into a folder each below another; returns their numbers and folders.
-
-    Args:
-        wanted: which.
-        to: where to write.
-        names: only these files; all where none is named.
-    """
+    """Writes results into a folder each, all files or those of these names; returns their numbers and folders."""
     with opened_store(wanted.address, make=False) as server:
 
         def fetch(connection: Connection) -> list[tuple[int, Path]]:

@@ -170,15 +170,7 @@ class StoreServer:
         self._leaving = threading.Event()
 
     def open(self, *, make: bool, was_there: bool = False) -> None:
-        """Connects and looks whether the store is one that we know.
-
-        Args:
-            make: makes the schema and its tables where there are none.
-            was_there: the server was found before, and may come back; else this is tried once.
-
-        Raises:
-            BadInput: nobody is there, we are not let in, the store is in another format, or it is not there.
-        """
+        """Connects and checks the store, and makes it if there is none; once, unless the server was there before."""
 
         def prepare(connection: Connection) -> None:
             _prepare(connection, self.address, self._psycopg.errors, make=make)

@@ -99,10 +99,7 @@ async def misbehave(kind: str, request: web.Request, body: dict[str, Any], value
 def completion(
     body: dict[str, Any], value: Any, *, finish: str = "stop", refusal: str | None = None, cached: float = 0.5
 ) -> bytes:
-    """Returns the body of a chat completion that says the value (text as it is, anything else as JSON).
-
-    The share of the prompt that is `cached` is said as tokens.
-    """
+    """Returns the body of a chat completion that says the value, as JSON unless it is text."""
     text = None if value is None else plain(value)
     words_in = sum(len(str(message.get("content", "")).split()) for message in body.get("messages", []))
     words_out = len(text.split()) if text else 0

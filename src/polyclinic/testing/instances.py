@@ -9,11 +9,7 @@ WORDS = "cough fever since two days night better worse never left right chest pa
 
 
 def instance(schema: dict[str, Any], rng: random.Random, defs: dict[str, Any] | None = None) -> Any:  # noqa: PLR0912
-    """Returns a value that a schema made from types allows.
-
-    Objects, arrays, enumerations, `anyOf`, `$ref` (into the schema's own definitions unless others are given) and
-    bounds on lengths and numbers are followed, patterns and formats are not.
-    """
+    """Returns a value that a schema made from types allows; patterns and formats are not followed."""
     defs = schema.get("$defs", {}) if defs is None else defs
     if "$ref" in schema:
         return instance(defs[schema["$ref"].rsplit("/", 1)[-1]], rng, defs)

@@ -66,7 +66,7 @@ class Serving:
         exams: Sequence[Path] = (),
         players: OfferedPlayers | None = None,
     ) -> None:
-        self.practice = Practice(practice or folders[0] / "practice")
+        self.practice = Practice.at(practice or folders[0] / "practice")
         self.holdings = Holdings(folders, without=[self.practice.folder])
         self.host, self.token = host, token
         self.streams = Counter[str]()  # open ones, by address

@@ -78,7 +78,11 @@ def load(record: dict[str, Any], order: int) -> Case:
         sex=sex_of(about),
         about=about,
     )
-    findings = (*_physical(osce.get("Physical_Examination_Findings")), *_tests(osce.get("Test_Results")))
+    physical = _leaves(osce.get("Physical_Examination_Findings"))
+    findings = (
+        *(_finding("physical examination", path, text) for path, text in physical),
+        *_tests(osce.get("Test_Results")),
+    )
     return Case(
         id=str(order),
         record=Record(presentation=presentation, history=history, findings=findings),
@@ -110,11 +114,6 @@ def _history(patient: dict[str, Any], symptoms: dict[str, Any]) -> History:
     return msgspec.convert({"symptoms": [s for s in single if s], **told}, History)
 
 
-def _physical(value: Any) -> Iterator[Finding]:
-    for path, text in _leaves(value):
-        yield _finding("physical examination", _item(path), text)
-
-
 def _tests(value: Any) -> Iterator[Finding]:
     keys = _keys("en")
     for path, text in _leaves(value):
@@ -122,15 +121,12 @@ def _tests(value: Any) -> Iterator[Finding]:
         top = whole[0].lower()
         gathered = (top in keys.gatherings and len(whole) > 1) or (top in keys.laboratories and len(whole) > 2)
         examination, *rest = whole[1:] if gathered else whole
-        yield _finding(examination, _item(rest), text)
+        yield _finding(examination, rest, text)
 
 
-def _item(path: list[str]) -> str:
+def _finding(examination: str, path: list[str], text: str) -> Finding:
     names = [name for name in path if name.lower() not in _keys("en").results]
-    return ", ".join(names[:1] + [lower_first(name) for name in names[1:]])
-
-
-def _finding(examination: str, item: str, text: str) -> Finding:
+    item = ", ".join(names[:1] + [lower_first(name) for name in names[1:]])
     value, unit = split_value(text)
     return Finding(examination=examination, item=item, value=value, unit=unit)
 

@@ -33,13 +33,17 @@ def load(record: dict[str, Any], order: int) -> Case:
     raw = as_object(record.get("raw_data"), "$.raw_data")
     language = patient.presentation.language
     options = read_options(raw.get("options"), "$.raw_data.options")
-    answers, right = _answer(raw, options)
+    answers = read_keys(raw.get("answer_idx"), options) or read_keys(raw.get("answer"), options)
+    if not answers:
+        raise BadInput("a case needs its answer; $.raw_data.answer has none either", field="$.raw_data.answer_idx")
+    # Where no key fits an option, the answer's own text counts.
+    right = [options[key] for key in answers if key in options] or [_LETTER.sub("", as_text(raw.get("answer")))]
     data_set = as_text(record.get("dataset"))
     stem = _stem(record, as_text(raw.get("question"))) or _STEM[language]
     return Case(
         id=identifier,
         record=patient,
-        truth=Truth(diagnoses=tuple(Diagnosis(name) for name in right), answers=answers),
+        truth=Truth(diagnoses=tuple(Diagnosis(name) for name in right if name), answers=answers),
         setting="online",
         question=Question(id=identifier, stem=stem, options=options, language=language),
         source=f"AIE (arXiv:2403.08495){f', {data_set}' if data_set else ''}",
@@ -52,7 +56,11 @@ def record_of(record: dict[str, Any], order: int) -> tuple[str, Record]:
     text = as_text(raw.get("question"))
     if not text:
         raise BadInput("a case needs its vignette", field="$.raw_data.question")
-    opening = _opening(record.get("history"))
+    # The first words of the dialogue as they are in the file, blanks at the ends included.
+    dialogue, opening = record.get("history"), None
+    first = dialogue[0] if isinstance(dialogue, list) and dialogue else None
+    if isinstance(first, dict) and isinstance(said := first.get("patient"), str) and said.strip():
+        opening = Opening(said=said, greeting=as_text(first.get("doctor")))
     complaint = as_text(record.get("chief_complain")) or (opening.said if opening is not None else "")
     if not complaint:
         raise BadInput("a case needs a complaint; history[0].patient has none either", field="$.chief_complain")
@@ -70,24 +78,6 @@ def _stem(record: dict[str, Any], text: str) -> str:
     """Returns the question that is asked after the dialogue; "" where the source has lost it."""
     last = _LAST_QUESTION.search(text)
     return as_text(record.get("question")) or (last[0].strip() if last else "")
-
-
-def _opening(history: Any) -> Opening | None:
-    """Returns the first words of the dialogue as they stand there, blanks at the ends included."""
-    first = history[0] if isinstance(history, list) and history else None
-    said = first.get("patient") if isinstance(first, dict) else None
-    if not isinstance(first, dict) or not isinstance(said, str) or not said.strip():
-        return None
-    return Opening(said=said, greeting=as_text(first.get("doctor")))
-
-
-def _answer(raw: dict[str, Any], options: dict[str, str]) -> tuple[tuple[str, ...], list[str]]:
-    """Returns the keys and the texts of the right options; where a key fits no option, the answer's own text."""
-    keys = read_keys(raw.get("answer_idx"), options) or read_keys(raw.get("answer"), options)
-    if not keys:
-        raise BadInput("a case needs its answer; $.raw_data.answer has none either", field="$.raw_data.answer_idx")
-    texts = [options[key] for key in keys if key in options]
-    return keys, texts or [t for t in [_LETTER.sub("", as_text(raw.get("answer")))] if t]
 
 
 def _without(text: str, question: str) -> str:

@@ -7,7 +7,7 @@ puts beside them. Where these do not lie in the same folder, the codes stay as t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -121,13 +121,10 @@ def _inverted(clause: str, *, denied: bool) -> str:
     if aux in ("do", "does", "did"):
         said = f"{aux} not {rest}" if denied else _verb_in(aux, rest)
     else:
-        said = f"{_agreeing(aux, who)}{' not' if denied else ''} {rest}"
+        # The form of an auxiliary that goes with the subject once it speaks for itself.
+        agreeing = _verbs["agreeing"].get(aux, aux) if who.casefold() == "you" else aux
+        said = f"{agreeing}{' not' if denied else ''} {rest}"
     return f"{found['lead'] or ''}{_in_turn(f'{who} {said}')}".strip()
-
-
-def _agreeing(aux: str, who: str) -> str:
-    """Returns the form of an auxiliary that goes with the subject once it speaks for itself."""
-    return _verbs["agreeing"].get(aux, aux) if who.casefold() == "you" else aux
 
 
 def _verb_in(aux: str, rest: str) -> str:
@@ -213,9 +210,16 @@ def load(record: dict[str, Any], order: int, beside: Path = Path()) -> Case:
     said = {name: _told(name, values, evidences.get(name)) for name, values in by_code.items()}
     begin = initial.partition(_VALUE)[0]
     before = [text for name, text in said.items() if name in evidences and evidences[name].is_antecedent]
-    family = [text for text in before if _is_of_family(text)]
+    family = [text for text in before if _KIN_DDXPLUS.search(text) and not _OWN.match(text)]  # of the family alone
     symptoms = [text for name, text in said.items() if text not in before and name != begin]
-    listed = list(_differential(record))
+    listed: list[tuple[str, float | None]] = []
+    differential = literal(record.get("DIFFERENTIAL_DIAGNOSIS"))
+    for one in differential if isinstance(differential, list) else ():
+        pair: list[Any] = [*(one if isinstance(one, list | tuple) else [one]), None, None]
+        named, share = pair[:2]
+        is_share = isinstance(share, float) or (isinstance(share, int) and not isinstance(share, bool))
+        if name := as_text(named):
+            listed.append((name, float(share) if is_share and 0 <= share <= 1 else None))
     about = conditions.get(pathology, _PatientCondition())
     # Some conditions have several codes, and each is one of them.
     icd10 = re.split(r"[,;\s]+", about.icd10.strip().upper())[0]
@@ -243,17 +247,6 @@ def load(record: dict[str, Any], order: int, beside: Path = Path()) -> Case:
     )
 
 
-def _differential(record: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """Yields the diseases of the differential diagnosis, each with its probability where there is one."""
-    listed = literal(record.get("DIFFERENTIAL_DIAGNOSIS"))
-    for one in listed if isinstance(listed, list) else ():
-        pair = one if isinstance(one, list | tuple) else [one]
-        share: Any = pair[1] if len(pair) > 1 else None
-        if name := as_text(pair[0] if pair else ""):
-            is_share = isinstance(share, float) or (isinstance(share, int) and not isinstance(share, bool))
-            yield name, float(share) if is_share and 0 <= share <= 1 else None
-
-
 def _told(code: str, values: Sequence[str], evidence: _PatientEvidence | None) -> str:
     """Returns how a patient says that it has something: "I have a fever", "The swelling is located in the nose"."""
     if evidence is None or not evidence.question_en:
@@ -261,11 +254,6 @@ def _told(code: str, values: Sequence[str], evidence: _PatientEvidence | None) -
     meant = [as_text(evidence.value_meaning.get(value, {}).get("en")) or value for value in values]
     numbers = [one for one in evidence.possible_values if isinstance(one, int)]
     return told(evidence.question_en, meant, max(numbers, default=None))
-
-
-def _is_of_family(told: str) -> bool:
-    """Whether it is told of the family alone."""
-    return _KIN_DDXPLUS.search(told) is not None and _OWN.match(told) is None
 
 
 def _read(path: Path, kind: Any) -> Mapping[str, Any]:

@@ -112,7 +112,7 @@ _SEXES: dict[str, Sex] = {"female": "female", "male": "male"}
 _NO_COMPLAINT = "Came to be seen; the record does not say why"
 _DISEASES = ("(disorder)", "(disease)")
 _TAG = re.compile(r"\s*\((?:disorder|disease|finding|situation|morphologic abnormality|procedure|situation)\)$")
-_VOID = ("entered-in-error", "refuted", "cancelled", "not-done")
+_VOID = frozenset(("entered-in-error", "refuted", "cancelled", "not-done"))
 _TIMES = (
     *("onsetDateTime", "effectiveDateTime", "performedDateTime", "occurrenceDateTime", "authoredOn"),
     *("performedPeriod.start", "onsetPeriod.start", "effectivePeriod.start", "period.start", "started", "recordedDate"),
@@ -134,7 +134,9 @@ class _Bundle:
         self._by_reference: dict[str, Resource] = {}
         for entry in _all(record, "entry"):
             resource = next(iter(_all(entry, "resource")), None)
-            if not isinstance(resource, dict) or _is_void(resource):
+            # Some say of themselves that they are not so, or were not done.
+            verified = map(as_text, _all(resource, "verificationStatus.coding.code"))
+            if not isinstance(resource, dict) or not _VOID.isdisjoint({_text(resource, "status"), *verified}):
                 continue
             kind, identifier = _text(resource, "resourceType"), _text(resource, "id")
             self._by_type.setdefault(kind, []).append(resource)
@@ -146,12 +148,6 @@ class _Bundle:
 
     def referred(self, value: Any) -> Resource:
         return self._by_reference.get(_text(value, "reference"), {})
-
-
-def _is_void(resource: Resource) -> bool:
-    """Whether a resource says of itself that what it tells is not so, or was not done."""
-    said = {_text(resource, "status"), *map(as_text, _all(resource, "verificationStatus.coding.code"))}
-    return not said.isdisjoint(_VOID)
 
 
 def load(record: Resource, order: int) -> Case:
@@ -185,8 +181,9 @@ def load(record: Resource, order: int) -> Case:
     )
     setting: Setting = "online" if _first(told, "setting") == "online" else "ward"
     said = _first(told, "statement")
+    ours = (_text(one, "value") for one in _all(patient, "identifier") if _text(one, "system") == CASE_ID)
     return Case(
-        id=_id(patient) or str(order),
+        id=next(ours, _text(patient, "id")) or str(order),
         record=Record(
             presentation=presentation,
             history=history,
@@ -198,7 +195,11 @@ def load(record: Resource, order: int) -> Case:
         source=_first(told, "source") or "FHIR R4",
         department=_first(told, "department"),
         persona=Persona(statement=said) if said else None,
-        attachments=tuple(_pictures(bundle)),
+        attachments=tuple(
+            Attachment(url=url, title=_text(one, "content.title"))
+            for one in bundle.all("Media")
+            if (url := _text(one, "content.url"))
+        ),
     )
 
 
@@ -270,22 +271,24 @@ def _history(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> His
     now = {id(one) for one in diagnosed}
     past = [(one, _stated(one.get("code"))) for one in bundle.all("Condition") if id(one) not in now]
     past += [(one, _stated(one.get("code"))) for one in bundle.all("Procedure")]
-    past += [(one, f"imaging: {_study(one)}") for one in bundle.all("ImagingStudy")]
+    for study in bundle.all("ImagingStudy"):
+        parts = [_text(one, f"{name}.display") for one in _all(study, "series") for name in ("modality", "bodySite")]
+        past.append((study, f"imaging: {', '.join(dict.fromkeys(filter(None, parts))) or 'study'}"))
     # What the visit ended with is its treatment, and told to nobody before.
     drugs = [
         (one, _stated(one.get("medicationCodeableConcept")))
         for one in (*bundle.all("MedicationStatement"), *bundle.all("MedicationRequest"))
-        if not visit or (bundle.referred(one.get("encounter")) is not visit and not _is_after(one, visit))
+        if not visit or (bundle.referred(one.get("encounter")) is not visit and not _day(one) > (_day(visit) or "~"))
     ]
     shots = [(one, f"vaccination: {_name(one.get('vaccineCode'))}") for one in bundle.all("Immunization")]
     allergies = [(one, _stated(one.get("code"))) for one in bundle.all("AllergyIntolerance")]
     family = "; ".join(map(_of_relative, bundle.all("FamilyMemberHistory")))
     told = {"past": _dated(past), "medications": _dated(drugs), "allergies": _dated(allergies), "family": family}
     # Empty lists, and empty sections of documents, say what is not known.
-    listed, parts = [*bundle.all("List"), *bundle.all("Composition")], _known_codes().parts
+    listed, sections = [*bundle.all("List"), *bundle.all("Composition")], _known_codes().parts
     for one in (*listed, *_all(listed, "section")):
         if _is_unknown(_all(one, "emptyReason")):
-            for part in {parts[code] for code in _codes(_all(one, "code")) & parts.keys()}:
+            for part in {sections[code] for code in _codes(_all(one, "code")) & sections.keys()}:
                 told[part] = told[part] or NOT_KNOWN
     return msgspec.convert({**told, "other": _dated(shots)}, History)
 
@@ -295,17 +298,6 @@ def _of_relative(one: Resource) -> str:
     if not told and _is_unknown(one.get("dataAbsentReason")):
         told = NOT_KNOWN
     return f"{_name(one.get('relationship'))}: {told}"
-
-
-def _is_after(resource: Resource, visit: Resource) -> bool:
-    """Whether something was written on a later day than that of a visit."""
-    day, of_visit = _day(resource), _day(visit)
-    return bool(day and of_visit and day > of_visit)
-
-
-def _study(study: Resource) -> str:
-    parts = [_text(one, f"{name}.display") for one in _all(study, "series") for name in ("modality", "bodySite")]
-    return ", ".join(dict.fromkeys(filter(None, parts))) or "study"
 
 
 def _dated(named: Iterable[tuple[Resource, str]]) -> str:
@@ -337,30 +329,20 @@ def _findings(bundle: _Bundle) -> Iterator[Finding]:
             yield Finding(examination=_name(report.get("code")) or "report", value=text, date=_day(report))
 
 
-def _pictures(bundle: _Bundle) -> Iterator[Attachment]:
-    for one in bundle.all("Media"):
-        if url := _text(one, "content.url"):
-            yield Attachment(url=url, title=_text(one, "content.title"))
-
-
 def _finding(measured: Resource, examination: str, item: str, day: str) -> Finding:
     value, unit = _value(measured)
-    code = _code_in(measured.get("code"), "loinc")
+    code, stated = _code_in(measured.get("code"), "loinc"), _all(measured, "referenceRange")[:1]
+    low, high = _text(stated, "low.value"), _text(stated, "high.value")
+    between = f"{low}-{high}" if low and high else f">= {low}" if low else f"<= {high}" if high else ""
     return Finding(
         examination=examination,
         item=item,
         value=value,
         unit=unit,
-        reference=_range(_all(measured, "referenceRange")[:1]),
+        reference=_text(stated, "text") or between,
         code=Code("loinc", code) if code else None,
         date=day,
     )
-
-
-def _range(said: list[Any]) -> str:
-    low, high = _text(said, "low.value"), _text(said, "high.value")
-    between = f"{low}-{high}" if low and high else f">= {low}" if low else f"<= {high}" if high else ""
-    return _text(said, "text") or between
 
 
 def _value(measured: Resource) -> tuple[str | float, str]:
@@ -394,11 +376,6 @@ def _age(patient: Resource, condition: Resource, day: str) -> float | None:
         return None
     years = then.year - born.year - ((then.month, then.day) < (born.month, born.day))
     return float(years) if years >= _INFANT else round((then - born).days / 365.25, 3)
-
-
-def _id(patient: Resource) -> str:
-    ours = (_text(one, "value") for one in _all(patient, "identifier") if _text(one, "system") == CASE_ID)
-    return next(ours, _text(patient, "id"))
 
 
 def _moment(resource: Resource) -> str:

@@ -56,7 +56,11 @@ def load(record: dict[str, Any], order: int) -> Case:
     if not complaint:
         raise BadInput("a case needs a complaint", field="$.Chief-Complaints")
     question, answers = _question(fields, order, language_of([complaint]))
-    diagnoses = _diagnoses(fields.get("diagnosis"))
+    given = fields.get("diagnosis")
+    if isinstance(given, list):
+        diagnoses = tuple(Diagnosis(name) for name in map(as_text, given) if name)
+    else:
+        diagnoses = split_diagnoses(as_text(given))
     if not diagnoses and question:
         diagnoses = tuple(Diagnosis(question.options[key]) for key in answers if key in question.options)
     if not diagnoses:
@@ -115,12 +119,6 @@ def _contradiction(options: dict[str, str], answers: tuple[str, ...], diagnoses:
 
 def _bare(name: str) -> str:
     return " ".join(re.findall(r"\w+", name.casefold()))
-
-
-def _diagnoses(value: Any) -> tuple[Diagnosis, ...]:
-    if isinstance(value, list):
-        return tuple(Diagnosis(name) for name in map(as_text, value) if name)
-    return split_diagnoses(as_text(value))
 
 
 def _findings(fields: dict[str, Any], language: Language) -> Iterator[Finding]:

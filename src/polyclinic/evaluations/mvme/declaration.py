@@ -24,7 +24,7 @@ from rich.console import Console
 from polyclinic.cases.case import Case
 from polyclinic.errors import UserError, meant
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import item_row, show_compared
+from polyclinic.evaluations.measuring import item_row, picked, show_compared
 from polyclinic.evaluations.mvme.evaluation import (
     Consultations,
     Entrant,
@@ -43,7 +43,7 @@ from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.judging.disease_names import extract_diseases
 from polyclinic.judging.failure_reasons import FailureReason, find_reasons, read_words
-from polyclinic.judging.people import MeansByPeople, figures, people_words
+from polyclinic.judging.people import PeopleFigures, figures, people_words
 from polyclinic.judging.sorting import Words
 from polyclinic.judging.verdicts import Known
 from polyclinic.knowledge.knowledge import Knowledge
@@ -326,10 +326,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             seed=setup.seed,
         )
         about: dict[str, Any] = {
-            **{
-                name: getattr(options, name)
-                for name in ("one_step", "judge", "max_rounds", "max_turns", "protocol", "patient")
-            },
+            **picked(options, "one_step", "judge", "max_rounds", "max_turns", "protocol", "patient"),
             "alone": [one.name for one in named if len(one.minds) == 1 and one.one_step == options.one_step],
             "team": options.named,
             "teams": {one.name: one.minds for one in named if len(one.minds) > 1},
@@ -342,8 +339,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             "cases": len(cases),
             "seed": setup.seed,
         }
-        grades = figures(people, "grades", seed=setup.seed)
-        by_people = {name: one for name, one in grades.items() if isinstance(one, MeansByPeople)}
+        by_people = figures(people, "grades", seed=setup.seed)
         no_table = "No ICD-10 for the Chinese cases: name a table of Chinese titles with mvme.table."
         note = no_table if languages - linkers.keys() else ""
         entrants = {
@@ -369,7 +365,6 @@ def _lacks(case: Case) -> str:
     return "" if case.truth.diagnoses else "no diagnosis to grade by"
 
 
-_ABOUT = ("one_step", "judge", "max_rounds", "max_turns", "protocol", "patient")
 MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
 
@@ -384,7 +379,7 @@ def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> 
     )
 
 
-def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, MeansByPeople], note: str) -> Output:
+def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, PeopleFigures], note: str) -> Output:
     """Returns the output, with how the evaluation was held, people's grades, and a note below the tables."""
 
     def show(screen: Console) -> None:
@@ -394,7 +389,7 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, M
         screen.print("; ".join(f"{name}: {about[name]}" for name in ("protocol", "cases", "patient", "seed")))
 
     names = ("judge", "judge_version", "judge_prompts", "names_by", "names_by_rules", "comparisons", "ties")
-    document = {**about, **{name: getattr(result, name) for name in names}}
+    document = {**about, **picked(result, *names)}
     document["doctors"] = [_document(one) for one in result.entrants]
     entrants = {one.name: one for one in result.entrants}
     return output_of_visits(
@@ -415,20 +410,20 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, M
 def _document(one: EntrantResult) -> dict[str, Any]:
     names = ("name", "setting", "qa", "tests", "told_as_normal", "rounds", "departments", "no_report", "failed")
     return {
-        **{name: getattr(one, name) for name in names},
-        **{name: getattr(one.verdicts, name) for name in ("metrics", "grades", "length")},
+        **picked(one, *names),
+        **picked(one.verdicts, "metrics", "grades", "length"),
         "brackets": brackets(one.verdicts.metrics),
         "judge_failed": one.verdicts.failed,
         "icd": {
             language: {"metrics": icd.metrics, "per_case": icd.per_case, "ties": icd.tied, "n": len(icd.cases)}
             for language, icd in one.icd.items()
         },
-        "reasons": {"counts": one.reasons.counts, "sources": one.reasons.sources},
+        "reasons": picked(one.reasons, "counts", "sources"),
         "cases": [{"id": judged.case, "grades": judged.grades} for judged in one.judgements],
     }
 
 
-def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople] = MappingProxyType({})) -> None:
+def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, PeopleFigures] = MappingProxyType({})) -> None:
     """Prints the tables of the paper, and what its readers would ask next."""
     _show_grades(screen, result, people)
     _show_icd(screen, result)
@@ -485,7 +480,7 @@ def _grade(graded: AspectMean) -> str | None:
     return ShownFigure(f"{graded.mean:.3f}{bracket}{error}", parts)
 
 
-def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:
+def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, PeopleFigures]) -> None:
     judge = f"{result.judge}, version {result.judge_version}"
     title = f"Graded by {judge}: mean from 1 to 4 (half the 95 % interval, as the paper's Table 2) ± se"
     shown = table(title, ("", "part", *Aspect, "n", "no report"), left=2)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -141,16 +141,25 @@ def lock(folder: Path) -> sqlite3.Connection:
 
     SQLite's own lock, on a file beside the run, holds on every system, and keeps no reader from the run.
     """
-    # A process that only asks whether the run goes on lets go at once.
     try:
         for _ in range(_LOOKS):
-            if (held := locked(folder / LOCK)) is not None:
-                return held
+            held = locked(folder / LOCK)
             if is_locked(folder):
+                if held is not None:
+                    return held
                 break
+            if held is not None:
+                held.close()  # its last holder has just removed the file
     except sqlite3.Error as error:
         raise BadInput(f"cannot be written to ({error})", path=folder) from None
     raise BadInput("another process is at this run; wait for it, or name another folder", path=folder)
+
+
+def unlock(folder: Path, held: sqlite3.Connection) -> None:
+    """Gives the run back, and removes the lock's file."""
+    with suppress(OSError):
+        (folder / LOCK).unlink(missing_ok=True)
+    held.close()
 
 
 def is_locked(folder: Path) -> bool:
@@ -219,6 +228,13 @@ class RecordedRun:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+        # A reader leaves an empty log behind, as it may not write; whoever may takes it away, if no one else reads.
+        path = self.folder / RUN
+        ahead = path.with_name(f"{path.name}-wal")
+        with suppress(OSError, sqlite3.Error):
+            if not ahead.stat().st_size:
+                with closing(sqlite3.connect(path, timeout=0)) as connection:
+                    is_empty(connection)
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -286,14 +302,6 @@ class RecordedRun:
     def episode_keys(self) -> list[str]:
         """Returns the keys of all episodes, in order."""
         return [key for (key,) in self._query("SELECT key FROM episodes ORDER BY key")]
-
-    def episodes(self) -> Iterator[Episode]:
-        """Yields all episodes, by their keys."""
-        after = ""
-        while rows := self._query("SELECT key, episode FROM episodes WHERE key > ? ORDER BY key LIMIT 50", after):
-            for key, packed in rows:
-                yield self._decoded("episode", key, unpack, packed)
-            after = rows[-1][0]
 
     def episodes_of(self, illness: str) -> list[Episode]:
         """Returns the medical parts of all visits of an illness that are stored, by their keys."""

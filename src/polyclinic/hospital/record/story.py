@@ -24,7 +24,7 @@ from polyclinic.events import Event, Examined, Reported, Said
 from polyclinic.hospital.record import happenings as log
 from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
-from polyclinic.hospital.record.happenings import DAY, HOUR, Activity, Acuity, Happening
+from polyclinic.hospital.record.happenings import Activity, Acuity, Happening, clock
 from polyclinic.hospital.record.recorded import RecordedRun
 
 UNDER_WAY = "under way"
@@ -47,12 +47,6 @@ class ListedVisit(msgspec.Struct, kw_only=True):
     right: bool | None = None  # whether that is what it has; None where none was told
     outcome: str = UNDER_WAY  # how it ended: "went home", "discharged", "died", "left: ...", "failed: ..."
     later: str = ""  # how it was some time after: "recovered", "better", "worse", "died"; "" where nobody knows
-
-
-def clock(t: int) -> str:
-    """Returns a time as it is told, such as `day 3 09:12`; days are counted from 1."""
-    day, second = divmod(t, DAY)
-    return f"day {day + 1} {second // HOUR:02}:{second // 60 % 60:02}"
 
 
 def _listed(happenings: Iterable[Happening]) -> dict[int, ListedVisit]:
@@ -224,7 +218,10 @@ def _moments(happenings: Sequence[Happening], episode: Episode | None) -> Iterat
             continue
         if what.activity is Activity.CONSULTATION and seen and any(isinstance(h.what, log.Consulted) for h in after):
             held = seen.pop(0)
-            events = _events(held)
+            try:
+                events = [_EVENT.decode(line) for line in held.trace.splitlines() if line]
+            except msgspec.DecodeError as error:
+                raise BadInput(f"a dialogue of the run is damaged ({error})") from None
             reported = [event for event in events if isinstance(event, Reported)]
             said = [event for event in events if isinstance(event, Said | Examined)]
             last = max((place for place, event in enumerate(said) if isinstance(event, Examined)), default=len(said))
@@ -258,13 +255,6 @@ def _spans(begin: int, after: Iterable[Happening], end: type | tuple[type, ...])
         elif isinstance(happening.what, end):
             return [*spans, (happening.t if since is None else since, happening.t)]
     return spans or [(begin, begin)]
-
-
-def _events(held: ConsultationHeld) -> list[Event]:
-    try:
-        return [_EVENT.decode(line) for line in held.trace.splitlines() if line]
-    except msgspec.DecodeError as error:
-        raise BadInput(f"a dialogue of the run is damaged ({error})") from None
 
 
 def _spread(said: Sequence[Said | Examined], spans: Sequence[Span]) -> Iterator[Moment]:

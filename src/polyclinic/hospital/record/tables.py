@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from polyclinic.hospital.record.figures import SHARES
-from polyclinic.hospital.record.story import clock
+from polyclinic.hospital.record.happenings import clock
 from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 
 T = TypeVar("T")

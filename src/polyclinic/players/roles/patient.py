@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,9 +114,8 @@ def without_results(text: str, values: tuple[str, ...] = ()) -> str:
     What follows such a clause in the same sentence is taken to go on with it, until a clause begins anew with a time or
     with the patient.
     """
-    sentences = _SentenceRuns(text, map(fold_term, values))
-    told = "".join(_joined(sentence, [run for run in sentence if not run.reports]) for sentence in sentences.runs)
-    told = told.strip()
+    sentences = _runs(text, tuple(map(fold_term, values)))
+    told = "".join(_joined(sentence, [run for run in sentence if not run.reports]) for sentence in sentences).strip()
     # A value may hold commas, and so stand across clauses that each look harmless.
     return "" if any(value in told for value in values) else told
 
@@ -148,73 +148,56 @@ def _reports(text: str, language: Language) -> bool:
     return any(words.search(text) for words in (EXAMINATION, LABORATORY_VALUE, _words(language)["sign"]))
 
 
-class _ClauseRun:
+@dataclass(eq=False)
+class _Run:
     """Clauses in a row that all report results, or none of which does."""
 
-    def __init__(self, *, reports: bool) -> None:
-        self.reports = reports
-        self.clauses: list[str] = []
+    reports: bool
+    clauses: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return "".join(self.clauses)
 
 
-class _SentenceRuns:
-    """The sentences of a text as runs; with `signs`, what only an examination finds counts as reported."""
-
-    def __init__(self, text: str, values: Iterable[str], *, signs: bool = True) -> None:
-        self._words = _words("zh" if is_chinese(text) else "en")
-        self._reporting = (EXAMINATION, LABORATORY_VALUE, *((self._words["sign"],) if signs else ()))
-        self._values = tuple(values)
-        self.runs = [self._divide(sentence) for sentence in _SENTENCE.split(text)] if text.strip() else []
-
-    def _divide(self, sentence: str) -> list[_ClauseRun]:
-        clauses = _clauses(sentence)
-        held = self._holding(clauses)
-        runs: list[_ClauseRun] = []
-        reporting = False
+def _runs(text: str, values: tuple[str, ...], *, signs: bool = True) -> list[list[_Run]]:
+    """Returns the sentences of a text as runs; with `signs`, what only an examination finds counts as reported."""
+    words = _words("zh" if is_chinese(text) else "en")
+    reporting = (EXAMINATION, LABORATORY_VALUE, *((words["sign"],) if signs else ()))
+    sentences: list[list[_Run]] = []
+    for sentence in _SENTENCE.split(text) if text.strip() else ():
+        clauses: list[str] = []
+        for clause in _CLAUSE.split(sentence):
+            # A value behind a comma belongs to the name before it ("血清锌，9.6umol/L").
+            if clauses and MEASURED.match(clause):
+                clauses[-1] += clause
+            else:
+                clauses.append(clause)
+        held, runs, reports = _holding(clauses, values), list[_Run](), False
         for order, clause in enumerate(clauses):
-            if order in held or any(words.search(clause) for words in self._reporting):
-                reporting = True
-            elif reporting and _RESUMED.match(clause):
-                led_up_to = self._words["lead"].search(clauses[order - 1])
-                reporting = bool(led_up_to or self._words["observed"].search(clause))
-            if not runs or runs[-1].reports is not reporting:
-                runs.append(_ClauseRun(reports=reporting))
+            if order in held or any(pattern.search(clause) for pattern in reporting):
+                reports = True
+            elif reports and _RESUMED.match(clause):
+                reports = bool(words["lead"].search(clauses[order - 1]) or words["observed"].search(clause))
+            if not runs or runs[-1].reports is not reports:
+                runs.append(_Run(reports))
             runs[-1].clauses.append(clause)
-        return runs
-
-    def _holding(self, clauses: list[str]) -> set[int]:
-        """Returns which clauses hold a value, alone or together."""
-        folded = Folded("".join(clauses))
-        held: set[int] = set()
-        for value in self._values:
-            if folded.find(value) < 0:
-                continue
-            alone = {order for order, clause in enumerate(clauses) if Folded(clause).find(value) >= 0}
-            held |= alone or _together(clauses, value)
-        return held
+        sentences.append(runs)
+    return sentences
 
 
-def _together(clauses: list[str], value: str) -> set[int]:
-    """Returns the fewest clauses in a row that hold a value together."""
-    for n in range(2, len(clauses) + 1):
-        for begin in range(len(clauses) - n + 1):
-            if Folded("".join(clauses[begin : begin + n])).find(value) >= 0:
-                return set(range(begin, begin + n))
-    return set()
-
-
-def _clauses(sentence: str) -> list[str]:
-    """Returns the clauses of a sentence; a value behind a comma belongs to the name before it ("血清锌，9.6umol/L")."""
-    clauses: list[str] = []
-    for clause in _CLAUSE.split(sentence):
-        if clauses and MEASURED.match(clause):
-            clauses[-1] += clause
-        else:
-            clauses.append(clause)
-    return clauses
+def _holding(clauses: list[str], values: tuple[str, ...]) -> set[int]:
+    """Returns which clauses hold a value, each alone, or else the fewest in a row together."""
+    folded = Folded("".join(clauses))
+    held: set[int] = set()
+    for value in (value for value in values if folded.find(value) >= 0):
+        for n in range(1, len(clauses) + 1):
+            rows = [range(begin, begin + n) for begin in range(len(clauses) - n + 1)]
+            found = [row for row in rows if Folded("".join(clauses[row.start : row.stop])).find(value) >= 0]
+            if found:
+                held.update(*(found if n == 1 else found[:1]))
+                break
+    return held
 
 
 class _Parting:
@@ -232,10 +215,8 @@ class _Parting:
         if not self._values and not any(_reports(text, self._language) for _, text in self._texts):
             return self._texts, ()
         # A symptom is felt, by whatever hand it was found.
-        parted = [
-            (name, _SentenceRuns(text, self._values, signs=name != "symptoms").runs) for name, text in self._texts
-        ]
-        moved: dict[int, _ClauseRun] = {}
+        parted = [(name, _runs(text, self._values, signs=name != "symptoms")) for name, text in self._texts]
+        moved: dict[int, _Run] = {}
         for section, sentences in parted:
             moved |= {id(run): run for run in self._of_this_visit(section, sentences)}
         # What the examiner is given in the same words, the patient does not tell as well.
@@ -255,7 +236,7 @@ class _Parting:
         ordered = [run for run in every if id(run) in moved]
         return told, tuple(dict.fromkeys(f for run in ordered for f in self._as_findings(run)))
 
-    def _of_this_visit(self, section: str, sentences: list[list[_ClauseRun]]) -> Iterator[_ClauseRun]:
+    def _of_this_visit(self, section: str, sentences: list[list[_Run]]) -> Iterator[_Run]:
         """Yields the runs that report what this visit finds, or what nobody may name."""
         if section == "symptoms":
             # What the patient's own list holds it feels, though the examiner may find the same.
@@ -272,15 +253,13 @@ class _Parting:
                 if not heard or self._is_recorded(run) or withhold(run.text, self._secret, section=section) != run.text:
                     yield run
 
-    def _is_felt(self, run: _ClauseRun) -> bool:
+    def _is_felt(self, run: _Run) -> bool:
         """Whether a run of the list of symptoms names no examination, sign, number or secret."""
-        found = (EXAMINATION, LABORATORY_VALUE, self._words["sign"])
         return (
-            not any(words.search(run.text) for words in found)
-            and withhold(run.text, self._secret, section="symptoms") == run.text
+            not _reports(run.text, self._language) and withhold(run.text, self._secret, section="symptoms") == run.text
         )
 
-    def _tells_no_result(self, run: _ClauseRun) -> bool:
+    def _tells_no_result(self, run: _Run) -> bool:
         """Whether a run tells that something was examined, or was not, and nothing of what came of it."""
         text, words = run.text, self._words
         return (
@@ -290,7 +269,7 @@ class _Parting:
             and not self._is_recorded(run)
         )
 
-    def _is_recorded(self, run: _ClauseRun) -> bool:
+    def _is_recorded(self, run: _Run) -> bool:
         """Whether a run holds a distinctive result in the words of the findings."""
         folded = Folded(run.text)
         return any(folded.find(value) >= 0 for value in (*self._values, *self._measured))
@@ -304,7 +283,7 @@ class _Parting:
     def _recorded(self) -> list[Folded]:
         return [Folded(f"{f.examination} {f.item} {f.value_text} {f.unit}") for f in self._findings]
 
-    def _as_findings(self, run: _ClauseRun) -> Iterator[Finding]:
+    def _as_findings(self, run: _Run) -> Iterator[Finding]:
         """Yields what a run reports as findings, without what the findings hold already."""
         groups: list[tuple[str, list[str]]] = []
         for clause in run.clauses:
@@ -341,17 +320,13 @@ class _Parting:
         return next(iter(items), "") or (measured["name"] if measured else next(iter(found), ""))
 
 
-def _joined(sentence: list[_ClauseRun], told: list[_ClauseRun]) -> str:
+def _joined(sentence: list[_Run], told: list[_Run]) -> str:
     """Returns the runs of a sentence that are told, as a sentence."""
     text = "".join(run.text for run in told)
     if len(told) == len(sentence) or not text.strip():
         return text if len(told) == len(sentence) else ""
     if told[0] is not sentence[0]:
         text = capitalised(_JOINT.sub("", text).lstrip(" ，、,"))
-    return _closed(text)
-
-
-def _closed(text: str) -> str:
     text = text.rstrip(" ，、,")
     if not text or text[-1] in "。.!?；;！？":
         return text

@@ -55,21 +55,23 @@ class Catalogue:
 
     def sets(self) -> list[dict[str, Any]]:
         """Returns name, number of cases and languages of each set."""
-        offered = []
-        for name in self._paths:
-            cases = self._set(name).cases.values()
-            languages = sorted({case.presentation.language for case in cases})
-            offered.append({"name": name, "cases": len(cases), "languages": languages})
-        return offered
-
-    def offered(self, name: str, *, words: str = "", start: int = 0) -> dict[str, Any]:
-        """Returns some cases of a set from one on, those whose presentation has all words, and their number."""
-        wanted = words.casefold().split()
-        found = [
-            {"key": key, "number": number, "presentation": case.presentation}
-            for number, (key, case) in enumerate(self._set(name).cases.items(), start=1)
-            if all(word in _at_the_door(case.presentation) for word in wanted)
+        return [
+            {
+                "name": name,
+                "cases": len(cases := self.cases(name)),
+                "languages": sorted({case.presentation.language for case in cases}),
+            }
+            for name in self._paths
         ]
+
+    def offered(self, name: str, words: str, start: int) -> dict[str, Any]:
+        """Returns some cases of a set from one on, those whose presentation has all words, and their number."""
+        found = []
+        for number, (key, case) in enumerate(self._set(name).cases.items(), start=1):
+            person = case.presentation
+            shown = f"{person.complaint} {person.about} {person.sex or ''} {person.age or ''}".casefold()
+            if all(word in shown for word in words.casefold().split()):
+                found.append({"key": key, "number": number, "presentation": person})
         return {"cases": found[start : start + _MOST], "found": len(found)}
 
     def case(self, at: CaseAt) -> Case:
@@ -108,7 +110,3 @@ class Catalogue:
         if name not in self._read:
             self._read[name] = _CaseSet(name, self._paths[name])
         return self._read[name]
-
-
-def _at_the_door(person: Presentation) -> str:
-    return f"{person.complaint} {person.about} {person.sex or ''} {person.age or ''}".casefold()

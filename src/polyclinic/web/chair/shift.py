@@ -136,17 +136,7 @@ class NurseShift:
         ]
 
 
-def draw_patients(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
-    """Returns the patients of a shift."""
-    keys = catalogue.keys(new.set)
-    known = [key for key in keys if catalogue.case(CaseAt(set=new.set, key=key)).truth.acuity is not None]
-    if not known:
-        raise UserError("none of these cases has a triage level; choose another set")
-    drawn = derive(new.seed, "shift", new.set).sample(known, min(new.patients, len(known)))
-    return tuple(CaseAt(set=new.set, key=key) for key in drawn)
-
-
-class _NextNursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _NextNursesMove(msgspec.Struct, forbid_unknown_fields=True):
     after: int
     move: NursesMove
 
@@ -158,7 +148,12 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
         return NurseShift(practice.moves("shift", id, ShiftEntry), catalogue, knowledge)
 
     async def begin(new: NewShift) -> dict[str, Any]:
-        kept = practice.begin("shift", ShiftEntry, patients=draw_patients(new, catalogue))
+        places = (CaseAt(set=new.set, key=key) for key in catalogue.keys(new.set))
+        known = [at for at in places if catalogue.case(at).truth.acuity is not None]
+        if not known:
+            raise UserError("none of these cases has a triage level; choose another set")
+        patients = derive(new.seed, "shift", new.set).sample(known, min(new.patients, len(known)))
+        kept = practice.begin("shift", ShiftEntry, patients=tuple(patients))
         return await NurseShift(kept, catalogue, knowledge).view()
 
     async def moved(next_move: _NextNursesMove, id: str) -> dict[str, Any]:
