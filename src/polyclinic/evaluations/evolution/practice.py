@@ -244,11 +244,7 @@ class Practice:
             (vector,) = await self._embedder.passages([("", query)])
             if keep:
                 self._vectors[query] = vector
-        records, experience = self._wanted
-        brought = self._memory.recall(
-            put.task,
-            vector,
-            records=records if self._remembers.records else 0,
-            experience=experience if self._remembers.experience else 0,
-        )
+        (records, experience), used = self._wanted, self._remembers
+        wanted = records if used.records else 0, experience if used.experience else 0
+        brought = self._memory.recall(put.task, vector, wanted)
         return TaskDone(put, vector, brought, await self._learner.answer(put, brought), ())
