@@ -13,11 +13,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, is_result, no_folder, write_text
 from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
 from polyclinic.hospital.record.report import figures, page
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import RECORD
-from polyclinic.results.joining import flat_rows, join
+from polyclinic.results.folder import RECORD, is_fetched, read_results
+from polyclinic.results.joining import compare_results, flat_rows, join
 from polyclinic.results.page import page as page_of_results
-from polyclinic.results.reading import is_fetched, read_results
 from polyclinic.run.options import FILE, Json
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted

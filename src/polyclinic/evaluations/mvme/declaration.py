@@ -24,7 +24,7 @@ from rich.console import Console
 from polyclinic.cases.case import Case
 from polyclinic.errors import UserError, meant
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import item_row, show_compared
+from polyclinic.evaluations.measuring import item_row, picked, show_compared
 from polyclinic.evaluations.mvme.evaluation import (
     Consultations,
     Entrant,
@@ -326,10 +326,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             seed=setup.seed,
         )
         about: dict[str, Any] = {
-            **{
-                name: getattr(options, name)
-                for name in ("one_step", "judge", "max_rounds", "max_turns", "protocol", "patient")
-            },
+            **picked(options, "one_step", "judge", "max_rounds", "max_turns", "protocol", "patient"),
             "alone": [one.name for one in named if len(one.minds) == 1 and one.one_step == options.one_step],
             "team": options.named,
             "teams": {one.name: one.minds for one in named if len(one.minds) > 1},
@@ -368,7 +365,6 @@ def _lacks(case: Case) -> str:
     return "" if case.truth.diagnoses else "no diagnosis to grade by"
 
 
-_ABOUT = ("one_step", "judge", "max_rounds", "max_turns", "protocol", "patient")
 MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
 
@@ -393,7 +389,7 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, P
         screen.print("; ".join(f"{name}: {about[name]}" for name in ("protocol", "cases", "patient", "seed")))
 
     names = ("judge", "judge_version", "judge_prompts", "names_by", "names_by_rules", "comparisons", "ties")
-    document = {**about, **{name: getattr(result, name) for name in names}}
+    document = {**about, **picked(result, *names)}
     document["doctors"] = [_document(one) for one in result.entrants]
     entrants = {one.name: one for one in result.entrants}
     return output_of_visits(
@@ -414,15 +410,15 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, P
 def _document(one: EntrantResult) -> dict[str, Any]:
     names = ("name", "setting", "qa", "tests", "told_as_normal", "rounds", "departments", "no_report", "failed")
     return {
-        **{name: getattr(one, name) for name in names},
-        **{name: getattr(one.verdicts, name) for name in ("metrics", "grades", "length")},
+        **picked(one, *names),
+        **picked(one.verdicts, "metrics", "grades", "length"),
         "brackets": brackets(one.verdicts.metrics),
         "judge_failed": one.verdicts.failed,
         "icd": {
             language: {"metrics": icd.metrics, "per_case": icd.per_case, "ties": icd.tied, "n": len(icd.cases)}
             for language, icd in one.icd.items()
         },
-        "reasons": {"counts": one.reasons.counts, "sources": one.reasons.sources},
+        "reasons": picked(one.reasons, "counts", "sources"),
         "cases": [{"id": judged.case, "grades": judged.grades} for judged in one.judgements],
     }
 
