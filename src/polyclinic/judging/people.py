@@ -12,7 +12,7 @@ undecided, and waits for one more person.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -91,11 +91,17 @@ def disputed(verdicts: Sequence[PersonsVerdict], form: str) -> list[Item]:
     return list(found)
 
 
-def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> list[QuestionAgreement]:
-    """Returns how far people agree, question by question; `seed` is of alpha's bootstrap."""
+def agreed(
+    verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0, thirds: Collection[str] = ()
+) -> list[QuestionAgreement]:
+    """Returns how far people agree, question by question; `seed` is of alpha's bootstrap.
+
+    The `thirds`, who see nothing but disputed items, help to decide them, and are in no agreement.
+    """
     found = []
     for question, asked in form_named(form).questions.items():
-        kind, said = asked.answers, by_item(verdicts, form, question)
+        kind, every = asked.answers, by_item(verdicts, form, question)
+        said = by_item([one for one in verdicts if one.who not in thirds], form, question)
         if not said:
             continue
         counts = Counter(who for answers in said.values() for who, _ in answers)
@@ -108,9 +114,8 @@ def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> l
         counted = first if form_named(form).third else people
         units = [[answer for who, answer in answers if who in counted] for answers in said.values()]
         several = [unit for unit in units if len(unit) > 1]
-        most = max(map(len, several), default=0)
-        alike = pairs_alike(several)
-        own = [decided(answers, kind) for answers in said.values()]
+        most, alike = max(map(len, several), default=0), pairs_alike(several)
+        undecided = sum(decided(answers, kind) is None for answers in every.values())
         found.append(
             QuestionAgreement(
                 form=form,
@@ -124,8 +129,8 @@ def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> l
                 raters=most,
                 fleiss=fleiss_kappa([unit for unit in several if len(unit) == most]) if kind.scale is None else None,
                 alpha=krippendorff_alpha(several, level=kind.level, order=kind.order, seed=seed),
-                decided=sum(answer is not None for answer in own),
-                undecided=sum(answer is None for answer in own),
+                decided=len(every) - undecided,
+                undecided=undecided,
             )
         )
     return found

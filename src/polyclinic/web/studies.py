@@ -150,13 +150,7 @@ class Study:
             items = self._items(person)
             done = sum(self._is_done(person, one) for one in items)
             progress.append({"name": person.name, "third": person.third, "done": done, "of": len(items)})
-        agreement = []
-        for name in names:
-            # How far the first agree, and which items are decided by all.
-            by_all = {one.question: one for one in agreed(verdicts, name, seed=seed)}
-            for one in agreed(self.verdicts(thirds=False), name, seed=seed):
-                every = by_all[one.question]
-                agreement.append(msgspec.structs.replace(one, decided=every.decided, undecided=every.undecided))
+        thirds = [person.name for person in kept.people if person.third]
         return {
             "id": kept.id,
             "title": kept.set.title,
@@ -165,7 +159,7 @@ class Study:
             "items": Counter(one.form for one in kept.items),
             "progress": progress,
             "disputed": {name: len(disputed(verdicts, name)) for name in names},
-            "agreement": agreement,
+            "agreement": [one for name in names for one in agreed(verdicts, name, seed=seed, thirds=thirds)],
             "figures": {name: figures(verdicts, name, seed=seed) for name in names},
         }
 

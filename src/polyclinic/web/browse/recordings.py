@@ -72,16 +72,16 @@ def utterances(document: dict[str, Any]) -> Iterator[tuple[int, str, str]]:
                 yield from utterances({"kind": "visit", "events": held["events"]})
 
 
+_WRITTEN = ("reported", "revised", "disputed", "shared", "established", "failed")  # events with texts to read
+
+
 def _said_in_event(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    match event.get("event", ""):
-        case "said":
-            yield event.get("who", ""), event.get("text", "")
-        case "examined":
-            yield "examiner", event.get("text", "")
-        case "reported" | "revised" as kind:
-            yield kind, "; ".join(_texts(event.get("report", {})))
-        case "disputed" | "shared" | "established" | "failed" as kind:
-            yield kind, "; ".join(_texts({key: one for key, one in event.items() if key not in ("event", "seq")}))
+    kind = event.get("event", "")
+    if kind in ("said", "examined"):
+        yield event.get("who", "examiner"), event.get("text", "")
+    elif kind in _WRITTEN:
+        rest = {name: one for name, one in event.items() if name not in ("event", "seq")}
+        yield kind, "; ".join(_texts(event.get("report", rest)))
 
 
 def _texts(value: Any) -> Iterator[str]:
