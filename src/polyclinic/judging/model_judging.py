@@ -2,7 +2,7 @@
 
 1. A prompt file in the case's language. Each text that is quoted becomes one line between the prompt's lines of equals
    signs, and can look like none of them, whatever it holds.
-2. All questions at once; a comparison in both orders.
+2. All questions at once.
 3. An answer is read into its type. One that cannot be used is unreadable, a question that got none has failed; neither
    is ever taken for a verdict.
 
@@ -16,7 +16,7 @@ import functools
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -167,11 +167,11 @@ class Memory:
         self._said: dict[bytes, Ruling] = {}
         self._asking: defaultdict[bytes, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def recall(self, messages: list[Message], ask: Callable[[list[Message]], Awaitable[Ruling]]) -> Ruling:
+    async def recall(self, messages: list[Message], ask: Callable[[], Awaitable[Ruling]]) -> Ruling:
         """Returns what was said to a question, after asking where nothing was."""
         key = hashlib.blake2b(msgspec.json.encode(messages), digest_size=16).digest()
         async with self._asking[key]:
-            ruling = self._said.get(key) or await ask(messages)
+            ruling = self._said.get(key) or await ask()
             if not ruling.failed:
                 self._said[key] = ruling
             return ruling
@@ -184,7 +184,6 @@ class Judging(Generic[Item]):
     path: Path  # the prompt file, the English one
     show: Callable[[Item], Exhibit]
     bullet: str = "- "  # what every quoted text begins with
-    turn: Callable[[Item], Item] | None = None  # turns a comparison round, where one is to be asked in both orders
 
     @functools.cached_property
     def prompts(self) -> str:
@@ -216,42 +215,30 @@ class Judging(Generic[Item]):
         memory: Memory | None = None,
         advance: Callable[[], None] = lambda: None,
     ) -> list[Ruling]:
-        """Has things judged, all at once; a failure of the model is in the result.
+        """Has things judged, all at once; returns a ruling for each, in order, also where the model fails.
 
         With `Journal.wrap` around the model nothing is paid for again after a crash. `advance` is called after each
         question; a `temperature` of None is left to the server. Of a model that is asked `UntilStopped`, the rulings
-        from before a stop stand, and the rest was `NotAsked`. There is one ruling a thing, in order; of a comparison
-        two, the second of which is on the comparison turned round.
+        from before a stop stand, and the rest was `NotAsked`.
         """
 
-        async def ask(item: Item, order: str = "") -> Ruling:
-            exhibit = self.show(item)
+        async def ask(item: Item) -> Ruling:
+            exhibit, messages = self.show(item), self.messages(item)
 
-            async def put(messages: list[Message]) -> Ruling:
-                purpose = exhibit.purpose + order
+            async def put() -> Ruling:
+                asked: dict[str, Any] = {"temperature": temperature, "purpose": exhibit.purpose}
                 try:
-                    reply = await model.ask(messages, answer=exhibit.answer, temperature=temperature, purpose=purpose)
+                    return Ruling((await model.ask(messages, answer=exhibit.answer, **asked)).value)
                 except PlayFailure as failure:
                     return Ruling(None, failure.with_traceback(None))
-                finally:
-                    advance()
-                return Ruling(reply.value)
 
-            messages = self.messages(item)
-            return await (put(messages) if memory is None else memory.recall(messages, put))
-
-        def questions() -> Iterator[Callable[[], Awaitable[Ruling]]]:
-            for item in items:
-                yield partial(ask, item)
-                if self.turn is not None:
-                    # A purpose an order: two doctors who said the same would have one question put twice at a time.
-                    yield partial(ask, self.turn(item), ", turned")
+            return await (put() if memory is None else memory.recall(messages, put))
 
         hooks, at_once = (model.hooks, model.at_once) if isinstance(model, Pipeline) else ((), AT_ONCE)
         until = next((hook for hook in hooks if isinstance(hook, UntilStopped)), None)
-        every = list(questions())
+        every = [partial(ask, item) for item in items]
         is_stopped = (lambda: False) if until is None else until.is_stopped
-        ruled, error = await run_numbered(every, at_once=at_once, is_stopped=is_stopped)
+        ruled, error = await run_numbered(every, at_once=at_once, advance=advance, is_stopped=is_stopped)
         if error is not None:
             if until is None or not isinstance(error, RunStopped):
                 raise error

@@ -52,6 +52,12 @@ class Pair(NamedTuple):
     view: View
     first: Side
     second: Side
+    is_turned: bool = False
+
+    @property
+    def turned(self) -> Pair:
+        """The same with the other dialogue first."""
+        return self._replace(first=self.second, second=self.first, is_turned=True)
 
 
 def _shown(pair: Pair) -> Exhibit:
@@ -61,14 +67,12 @@ def _shown(pair: Pair) -> Exhibit:
         right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
         truth = f"{case.question.stem} {'; '.join(right)}" if right else truth
     texts = {"first": pair.first.said, "second": pair.second.said, "truth": [truth]}
-    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], f"judge as {pair.view}")
+    # A purpose an order: two doctors who said the same would have one question put twice at a time.
+    purpose = f"judge as {pair.view}{', turned' if pair.is_turned else ''}"
+    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], purpose)
 
 
-def _turned(pair: Pair) -> Pair:
-    return pair._replace(first=pair.second, second=pair.first)
-
-
-JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="", turn=_turned)
+JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="")
 
 
 class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -127,10 +131,9 @@ async def judge_pairs(
     Of two doctors' several visits to one case the first meets the first, and so on. The seed is the bootstrap's.
     """
     pairs, without = _pairs(visits_by_doctor, cases)
-    rulings = await JUDGING.judge(pairs, judge)
-    orders = (order for pair in pairs for order in (pair, _turned(pair)))
+    orders = [order for pair in pairs for order in (pair, pair.turned)]
     calls = []
-    for pair, ruling in zip(orders, rulings, strict=True):
+    for pair, ruling in zip(orders, await JUDGING.judge(orders, judge), strict=True):
         said = ruling.said
         names: dict[str, Any] = {"case": pair.case.id, "view": pair.view}
         names |= {"first": pair.first.doctor, "second": pair.second.doctor}
