@@ -208,7 +208,8 @@ def read_verdicts(
                     continue
                 if told_sum := _text(row.get(_SUM)):
                     sealed.setdefault(told_sum, []).append(verdict)
-                _check_known(verdict, known)
+                if known is not None and verdict.form in known:
+                    _check_item(verdict, known[verdict.form])
                 whose = (verdict.form, verdict.item, verdict.who)
                 if whose in verdicts:
                     twice.add(whose)
@@ -333,14 +334,11 @@ def _text(value: object) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
 
 
-def _check_known(verdict: PersonsVerdict, known: Known | None) -> None:
+def _check_item(verdict: PersonsVerdict, items: Collection[Item]) -> None:
     """Raises a BadInput where a verdict is on something that is not there, and says which of its keys is wrong."""
-    items = (known or {}).get(verdict.form)
-    if items is None or verdict.item in items:
-        return
     for place, key in enumerate(form_named(verdict.form).keys):
-        begins = {item[: place + 1] for item in items}
-        if verdict.item[: place + 1] not in begins:
-            there = list(dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place]))
-            shown = ", ".join(there[:_NAMED]) + (f" and {len(there) - _NAMED} more" if len(there) > _NAMED else "")
+        there = dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place])
+        if verdict.item[place] not in there:
+            names = [*there]
+            shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             raise BadInput(f"no {key} {verdict.item[place]!r} to speak of; there are: {shown or 'none'}")
