@@ -49,10 +49,9 @@ SCALES: dict[Aspect, Scale] = {
 
 
 class RulesJudge:
-    """Rules as the director; see the module.
+    """Rules as the director; see the module. Two names that share a code by `link` are alike.
 
-    Two names that share a code by `link` are alike. The scales are fitted without: with one, names score higher, and
-    `bench/director_fitting.py` fits scales of its own.
+    The scales are fitted without a link, with which names score higher.
     """
 
     name = "rules"
@@ -111,10 +110,9 @@ class RulesJudge:
         }
 
     def likeness(self, first: str, second: str) -> float:
-        """Returns how alike a reference's name of a disease and a report's are, 0 to 1.
+        """Returns how alike a reference's name of a disease and a report's are, from 0 to 1.
 
-        1 for the same disease, a kind of it or a shared code, 0 for two diseases that the knowledge tells apart, else
-        by their words.
+        1 is the same disease, a kind of it or a shared code, 0 are two known diseases; otherwise words are compared.
         """
         one, other = (self._knowledge.disease_named(name) for name in (first, second))
         if known_relation(second, first, self._knowledge) in RIGHT:

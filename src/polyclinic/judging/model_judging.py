@@ -1,12 +1,12 @@
-"""How a model judges: one way from what is judged to answers that can be counted.
+"""How a model judges: from the things to be judged to answers that can be counted.
 
-1. A prompt file in the case's language. Each text that is quoted becomes one line between the prompt's lines of equals
-   signs, and can look like none of them, whatever it holds.
-2. All questions at once.
-3. An answer is read into its type. One that cannot be used is unreadable, a question that got none has failed; neither
-   is ever taken for a verdict.
+1. The prompt is a file in the language of the case. Each quoted text is one line between the prompt's lines of equals
+   signs, and cannot be mistaken for one.
+2. All questions are asked at once.
+3. An answer is read into its type. If it cannot be used it is unreadable; a question without an answer has failed.
+   Neither counts as a verdict.
 
-A judge is a `Judging`: which prompts, and what of a thing is shown. What its answers come to stands beside it.
+A judge is a `Judging`: its prompts, and what it is shown of a thing.
 """
 
 from __future__ import annotations
@@ -38,13 +38,10 @@ class NotAsked(PlayFailure):
 
 
 class UntilStopped(Hook):
-    """Asks models until the run has cost what it may cost; every question after that is `NotAsked`.
+    """Asks models until the run is stopped or its budget is spent; every later question is `NotAsked`.
 
-    `is_stopped` says whether somebody stopped the run. A judge that cannot be asked (any more) is a stop too, unless it
-    `judges_as_it_goes`: then its error ends the run, and what is not over by then is lost.
-
-    `stopped` is what ended it. `answers` counts questions with an answer, or a failure of their own, and `not_asked`
-    those that were `NotAsked`.
+    A judge that can no longer be asked also stops the run, unless it `judges_as_it_goes`: then its error is raised.
+    `stopped` is the cause; `answers` counts questions with an answer or a failure, `not_asked` the others.
     """
 
     def __init__(self, *, is_stopped: Callable[[], bool] = lambda: False, judges_as_it_goes: bool = False) -> None:
@@ -118,10 +115,7 @@ class Exhibit(NamedTuple):
 
 
 def quoted(text: str) -> str:
-    """Returns a text as a judge is shown it: on one line, and no row of equals signs in it longer than one.
-
-    So no text can end its line, begin one, or look like the end of what is shown.
-    """
+    """Returns a text as a judge is shown it: on one line, without rows of equals signs that could end the quotation."""
     return _FENCE.sub("=", " ".join(text.split()))
 
 
@@ -215,11 +209,10 @@ class Judging(Generic[Item]):
         memory: Memory | None = None,
         advance: Callable[[], None] = lambda: None,
     ) -> list[Ruling]:
-        """Has things judged, all at once; returns a ruling for each, in order, also where the model fails.
+        """Has things judged, all at once; returns one ruling for each, in order, also if the model fails.
 
-        With `Journal.wrap` around the model nothing is paid for again after a crash. `advance` is called after each
-        question; a `temperature` of None is left to the server. Of a model that is asked `UntilStopped`, the rulings
-        from before a stop stand, and the rest was `NotAsked`.
+        `advance` is called after each question; a `temperature` of None is left to the server. With `UntilStopped`,
+        rulings from before the stop remain, and the others are `NotAsked`.
         """
 
         async def ask(item: Item) -> Ruling:
@@ -249,10 +242,7 @@ class Judging(Generic[Item]):
 
 
 def failures(judged: Iterable[Any]) -> tuple[dict[str, int], dict[str, int]]:
-    """Returns how many answers cannot be used and how many questions got none, by the name of the failure.
-
-    Each of `judged` has an `error` and a `failed`, as a `Ruling` has.
-    """
+    """Returns the number of unusable answers and of unanswered questions, by the name of the failure."""
     lost = [one for one in judged if one.error]
     unreadable = Counter(one.error for one in lost if not one.failed)
     return dict(unreadable), dict(Counter(one.error for one in lost if one.failed))

@@ -133,10 +133,7 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
 
 
 def information_of(case: Case) -> str:
-    """Returns all that is known of a case's patient, in the order of a record: complaint, history, findings.
-
-    Where the source has it as one text it is that text, as AIE measures by it.
-    """
+    """Returns everything known about a patient as one text: complaint, history, findings, or the source's vignette."""
     record = case.record
     if record.vignette:
         return record.vignette
@@ -157,10 +154,9 @@ _SHOWN = 8
 def read_dialogues(
     path: str | Path, *, cases: Mapping[str, Case] | None = None
 ) -> tuple[list[Dialogue], list[LeftOut]]:
-    """Reads the dialogues of a file, in its order, and what of it cannot be scored; the first record tells the layout.
+    """Reads the dialogues of a file, in order, and what cannot be scored.
 
-    It is a trace of ours, or what aie-saps published. All that is known of the patient stands not in a trace but in
-    the cases, given by id.
+    The file is a trace of ours, which needs its cases by id, or has the layout that aie-saps published.
     """
     path, first, unlike = Path(path), None, True
     dialogues: list[Dialogue] = []
@@ -214,11 +210,7 @@ class _RecordedTurn(msgspec.Struct):
 
 
 def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
-    """Reads a dialogue in the layout of aie-saps' published results.
-
-    It has `history` with `doctor`, `state` and `patient`; `raw_data` with `question`, `options` and `answer_idx`;
-    `diagnosis`, the key that was chosen.
-    """
+    """Reads a dialogue in the layout of aie-saps' published results: `history`, `raw_data` and `diagnosis`."""
     turns = []
     for number, recorded in enumerate(record.get("history") or (), start=1):
         try:

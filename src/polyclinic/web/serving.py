@@ -42,11 +42,10 @@ MOST_STREAMS_OF_ONE = 64  # those from one address: a browser opens six at most,
 
 
 class Serving:
-    """A running server.
+    """A running server: the runs in the `folders`, and people's documents in `practice`.
 
-    It shows the runs in the `folders`, and keeps the documents that people make in the folder `practice`, by default
-    below the first of them. Every request must bring the `token`, unless that is empty, for this machine alone. Besides
-    the shipped cases those of some files can be played, and wrong answers to the questions of `exams` can be judged.
+    Every request needs the `token`, unless it is empty. `cases` are played besides the shipped ones, and wrong answers
+    to the questions of `exams` can be judged.
     """
 
     def __init__(
