@@ -27,7 +27,7 @@ from polyclinic.results.folder import RECORD, traces_in
 from polyclinic.run.options import Json
 from polyclinic.terminal.figures import NOTHING
 from polyclinic.terminal.screen import are_tables_kept, console, note, print_json
-from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.tables import Column, counted, table, table_of
 from polyclinic.visits.revisit import revisit_all
 from polyclinic.yaml_files import read_yaml
 
@@ -62,32 +62,29 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
         return
     words = _Words({}, read_knowledge())
     screen = console()
-    wide = screen.width >= _WIDE or are_tables_kept()
-    heads = ("visit", "resident", "came", *(["department"] if wide else []), "has", "taken for", "outcome")
-    shown = table(counted(len(visits), "visit"), heads, left=len(heads))
+    columns: dict[str, Column] = {
+        "visit": "id",
+        "resident": lambda one: one.name or one.resident,
+        "came": lambda one: clock(one.begin),
+        "department": lambda one: one.department or NOTHING,
+        "has": lambda one: words.illness(one) or NOTHING,
+        "taken for": _diagnosis,
+        "outcome": lambda one: one.outcome + (f"; {one.later}" if one.later and one.later not in one.outcome else ""),
+    }
+    if screen.width < _WIDE and not are_tables_kept():
+        del columns["department"]
+    shown = table_of(counted(len(visits), "visit"), visits, columns, left=len(columns))
     shown.box = None
-    for whole in (0, 2):  # what a visit is called, which --visit takes, and when it was
+    for whole in (0, 2):  # the id of a visit, which --visit takes, and its time
         shown.columns[whole].no_wrap = True
-    for one in visits:
-        ill = f"{words.name('disease', one.disease)}, {one.severity}" if one.disease else NOTHING
-        later = f"; {one.later}" if one.later and one.later not in one.outcome else ""
-        shown.add_row(
-            one.id,
-            one.name or one.resident,
-            clock(one.begin),
-            *([one.department or NOTHING] if wide else []),
-            ill,
-            _diagnosis(one),
-            one.outcome + later,
-        )
     screen.print(shown)
     if visits:
         note(f"One of them as it went: polyclinic replay {folder} --visit {visits[0].id}")
 
 
-def _diagnosis(visit: ListedVisit) -> Text:
+def _diagnosis(visit: ListedVisit) -> Text | str:
     if visit.right is None:
-        return Text(NOTHING)
+        return NOTHING
     return Text.assemble(_MARKS[visit.right], "" if visit.right else f" {visit.diagnosis or 'none'}")
 
 
@@ -96,7 +93,6 @@ class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: dict[str, dict[str, str]]  # what ids are called, by the kind of thing
 
 
-@functools.cache
 def sentences() -> dict[str, list[str]]:
     """Returns the parts of the sentence for each kind of event."""
     return _table().sentences
@@ -125,6 +121,10 @@ class _Words(Formatter):
         first, *others = sentences().get(what, [what])
         there = [part for part in others if all(_is_there(about.get(field)) for field in _fields(part))]
         return "".join(self.vformat(part, (), about) for part in [first, *there])
+
+    def illness(self, visit: ListedVisit) -> str:
+        """Returns the disease of a patient and its severity; "" if unknown."""
+        return f"{self.name('disease', visit.disease)}, {visit.severity}" if visit.disease else ""
 
     def name(self, kind: str, id: str) -> str:
         """Returns the name of a place, a member of the staff, a disease and so on; the id where none is known."""
@@ -160,8 +160,8 @@ def _fields(part: str) -> list[str]:
 def _show(screen: Console, told: VisitStory, words: _Words) -> None:
     one = told.visit
     screen.rule(Text(f"Visit {one.id}: {one.name or one.resident}", style="bold"), align="left")
-    ill = f"{words.name('disease', one.disease)}, {one.severity}" if one.disease else "an unknown illness"
-    screen.print(Text(f"{ill}; {one.outcome}{f'; later {one.later}' if one.later else ''}", style="dim"))
+    ill = words.illness(one) or "an unknown illness"
+    screen.print(f"{ill}; {one.outcome}{f'; later {one.later}' if one.later else ''}", style="dim")
     day = -1
     for moment in told.moments:
         if moment.t // 86_400 != day:
@@ -175,32 +175,26 @@ def _show(screen: Console, told: VisitStory, words: _Words) -> None:
 
 def _line(moment: Moment, words: _Words) -> Text:
     about = moment.about
-    if moment.what == "said":
-        to = f" to the {about['to']}" if "examiner" in (about["to"], about["who"]) else ""
-        name = (f"{about['who'].capitalize()}{to}: ", _VOICES.get(about["who"], "bold"))
-        return Text.assemble(name, about["text"])
-    if moment.what == "results":
-        return Text.assemble(("Examiner: ", _VOICES["examiner"]), about["text"])
-    if moment.what == "reported":
-        return _report(about)
-    if moment.what == "diagnosed":
-        named = about["diagnosis"] or "no diagnosis"
-        return Text.assemble(f"diagnosis by {words.name('place', about['staff'])}: {named} ", _MARKS[about["right"]])
-    if moment.what == "prescribed":
-        mark = _MARKS[about["right"]]
-        items = "".join(f"\n• {item}" for item in about.get("treatment", ()))
-        items += "".join(f"\n• {item}" for item in about.get("not_begun", ()))
-        return Text.assemble(f"plan: {about['plan'] or 'none'} ", mark, items)
+    match moment.what:
+        case "said":
+            to = f" to the {about['to']}" if "examiner" in (about["to"], about["who"]) else ""
+            name = (f"{about['who'].capitalize()}{to}: ", _VOICES.get(about["who"], "bold"))
+            return Text.assemble(name, about["text"])
+        case "results":
+            return Text.assemble(("Examiner: ", _VOICES["examiner"]), about["text"])
+        case "reported":
+            said = {"diagnoses": [one["name"] for one in about.get("diagnoses", ())]}
+            said |= {name: about.get(name, ()) for name in ("symptoms", "rationale")}
+            lines = (f"\n{name}: {'; '.join(items)}" for name, items in said.items() if items)
+            return Text.assemble(("report", "bold"), *lines)
+        case "diagnosed":
+            named = about["diagnosis"] or "no diagnosis"
+            by = words.name("place", about["staff"])
+            return Text.assemble(f"diagnosis by {by}: {named} ", _MARKS[about["right"]])
+        case "prescribed":
+            items = (f"\n• {item}" for name in ("treatment", "not_begun") for item in about.get(name, ()))
+            return Text.assemble(f"plan: {about['plan'] or 'none'} ", _MARKS[about["right"]], *items)
     return Text(words.sentence(moment.what, about), style="" if moment.what in sentences() else "dim")
-
-
-def _report(about: Mapping[str, Any]) -> Text:
-    said = Text.assemble(("report", "bold"))
-    diagnoses = [one["name"] for one in about.get("diagnoses", ())]
-    for name, items in (("diagnoses", diagnoses), *((n, about.get(n, ())) for n in ("symptoms", "rationale"))):
-        if items:
-            said.append(f"\n{name}: {'; '.join(items)}")
-    return said
 
 
 def _days(days: float) -> str:
@@ -231,7 +225,11 @@ def show_meeting(screen: Console, meeting: RecordedMeeting, knowledge: Knowledge
             said = Text.assemble((f"{one.by} to {one.to}: ", "bold"), one.text)
             screen.print(said, style="dim", soft_wrap=False)
         screen.print(_tree(stage, supporter))
-    _show_choices(screen, meeting)
+    rows = []
+    for name, answers in meeting.chose.items():
+        groups = (answers & meeting.key, answers - meeting.key, meeting.key - answers)
+        rows.append((name, *(", ".join(meeting.options.get(key, key) for key in sorted(one)) for one in groups)))
+    screen.print(table("what was chosen", ("method", "right", "wrong", "missed"), rows, left=4))
     screen.print("+ new, - dropped since the doctor's tree before; ✓ and where in the record it stands.", style="dim")
     screen.print()
 
@@ -259,15 +257,6 @@ def _tree(stage: Grown, supporter: Supporter) -> Tree:
 def _marked(text: str, change: Change, style: str = "") -> Text:
     sign, colour = _SIGNS[change]
     return Text(f"{sign}{text}", style=f"{style} {colour}".strip())
-
-
-def _show_choices(screen: Console, meeting: RecordedMeeting) -> None:
-    """Prints what each method chose: right, wrong, missed (the paper's Figure 5)."""
-    shown = table("what was chosen", ("method", "right", "wrong", "missed"), left=4)
-    for name, answers in meeting.chose.items():
-        groups = (answers & meeting.key, answers - meeting.key, meeting.key - answers)
-        shown.add_row(Text(name), *(Text(", ".join(meeting.options.get(k, k) for k in sorted(g))) for g in groups))
-    screen.print(shown)
 
 
 def replay(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -24,9 +24,9 @@ from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.learning import read_whole
-from polyclinic.hospital.plan.events import Incident, read_events
+from polyclinic.hospital.plan.events import read_events
 from polyclinic.hospital.plan.file import PRESETS, read_hospital
-from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
+from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Job
 from polyclinic.hospital.record.comparison import MEASURES, configuration_differences, run_rows
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, memories_of, open_brought
@@ -40,7 +40,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.opening import version_of
 from polyclinic.models.journal import calls_of, servers_of
-from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
+from polyclinic.models.ledger import KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.settings import Address
 from polyclinic.parallel.pool import check_site
@@ -229,6 +229,10 @@ def run(
     described = read_hospital(named, knowledge)
     known = knowledge.select(described.illness.diseases)
     learns = learning.setup(known, town.language, doctor, kept=keeps)
+    events = read_events(town.event or (), described, knowledge)
+    if late := next((event for event in events if event.begin >= days * DAY), None):
+        told = f"--event {late.said!r} comes after the run's end, {counted(days, 'day')}"
+        raise UserError(f"{told}; leave it out, or give --days")
     setup = Setup(
         seed=town.seed,
         doctor=doctor,
@@ -254,122 +258,81 @@ def run(
         warm_up=town.warm_up,
         visits=town.visits,
         seed=town.seed,
-        events=_events(town.event or (), described, knowledge, days),
+        events=events,
         language=town.language,
         lookahead=town.lookahead,
         profiles=profiles,
         course=course,
         setup=setup,
     )
-    kept_whole = keeps and (_worth_reading(first) if traces is None else traces)
+    setup = msgspec.structs.replace(setup, traces=keeps and (worth_reading(first) if traces is None else traces))
     with results_folder(kept) as folder_of_run:
         out = where_kept(folder_of_run, live=live, several=replicas.several)
         if out is not None and replicas.several:
             make_folder(out)
-
+        how = _How(replicas.on, json, kept.database or "")
         held: list[tuple[dict[str, Any], str]] = []
         for seed in replicas.seeds(town.seed, held, quiet=json):
-            own = msgspec.structs.replace(setup, seed=seed, traces=kept_whole)
+            own = msgspec.structs.replace(setup, seed=seed)
             configuration = msgspec.structs.replace(first, seed=seed, setup=own)
             configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
-            folder = out if out is None or not replicas.several else out / f"seed-{seed}"
-            if folder is not None and has_begun(folder):
+            if (folder := out / f"seed-{seed}" if out is not None and replicas.several else out) is None:
+                held.append(_hold(configuration, None, how, str(learning.memory or "")))
+            elif has_begun(folder):
                 watch(folder if live else None, port)
-                held.append(_go_on(folder, configuration, replicas.on, json, kept.database))
-            elif folder is not None:
-                with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:
+                held.append(_go_on(folder, configuration, how))
+            else:
+                with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as store:
                     if learning.memory is not None and learns is not None:
                         with open_brought(learning.memory, about_memories(known, learns)) as memory:
-                            bring(memory, record.folder)
+                            bring(memory, store.folder)
                     watch(folder if live else None, port)
-                    held.append(_hold(configuration, record, replicas.on, json, kept.database))
-            else:
-                held.append(_hold(configuration, None, replicas.on, json, kept.database, learning.memory))
-        documents = [document for document, _ in held]
-        _show(documents, replicas, kept_in=out, json=json, kept=kept)
-        if out is not None and kept.database is None and not json:
-            _tell_where(out, documents[0]["seed"] if replicas.several else None)
-        _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
+                    held.append(_hold(configuration, store, how))
+        _show([document for document, _ in held], replicas, out, json=json, kept=kept)
+        stay()
+        _check_failures(held, max_failures, quiet=json)
 
 
-def _show(
-    documents: list[dict[str, Any]],
-    replicas: ReplicaOptions,
-    *,
-    kept_in: Path | None,
-    json: bool,
-    kept: options.KeptOptions,
-) -> None:
-    if kept_in is not None:
-        _write_results(kept_in, kept)
-    minds = documents[0]["minds"]
-    if any(document["failed"] < document["visits"] for document in documents):
-        trust = trust_in(minds["patient"], [minds["doctor"]])
-        if trust is not None:
-            note(trust.line)
-    document = documents[0] if len(documents) == 1 else replicated(documents, replicas)
-    if json:
-        print_json(document)
-    elif len(documents) == 1:
-        show_run(console(), document)
-    else:
-        show_replicas(console(), document)
-    if kept_in is not None and not json:
-        folders = [kept_in / f"seed-{one['seed']}" for one in documents] if replicas.several else [kept_in]
-        show_by_server(console(), servers_of(path for path in map(answers_file, folders) if path.is_file()))
-
-
-def _worth_reading(configuration: Configuration) -> bool:
-    """Whether a run is so small that somebody may want to read what was said."""
-    if configuration.visits is not None:
-        return configuration.visits <= _READ
+def worth_reading(configuration: Configuration) -> bool:
+    """Returns whether a run is so small that somebody may want to read what was said."""
     fall_ill = configuration.at_work.illness.per_day * configuration.residents * configuration.days
-    return fall_ill <= _READ
+    return (configuration.visits or fall_ill) <= _READ
 
 
-def _go_on(
-    folder: Path, configuration: Configuration, on: str | None, quiet: bool, answers: str | None
-) -> tuple[dict[str, Any], str]:
-    """Goes on with a run that has not ended, or returns the document of one that has."""
-    with RecordedRun(folder) as kept:
-        check_as_begun(kept, configuration)
-        if kept.summary is not None:
-            return kept.summary, ""
-    with Store.open(folder) as store:
-        return _hold(configuration, store, on, quiet, answers)
+def _check_failures(held: Sequence[tuple[dict[str, Any], str]], max_failures: float, *, quiet: bool) -> None:
+    visits, failed = (sum(document[name] for document, _ in held) for name in ("visits", "failed"))
+    first = next((f" (the first: {why})" for _, why in held if why), "")
+    if failed * 100 > max_failures * visits:
+        raise PlayFailure(f"{failed} of {visits} visits failed{first}; run.max-failures allows {max_failures:g} %")
+    if failed and not quiet:
+        note(f"{failed} of {visits} visits failed{first}")
 
 
-def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
-    """Reads what befalls the hospital; a `UserError` where something would come after the end."""
-    events = read_events(texts, hospital, knowledge)
-    for late in (event for event in events if event.begin >= days * DAY):
-        end = f"{days:g} day{'s' * (days != 1)}"
-        raise UserError(f"--event {late.said!r} comes after the run's end, {end}; leave it out, or give --days")
-    return events
+class _How(NamedTuple):
+    """Where visits are computed, whether nothing is printed, and the database of answers, "" for none."""
+
+    on: str | None
+    quiet: bool
+    answers: str
 
 
 def _hold(
-    configuration: Configuration,
-    store: Store | None,
-    on: str | None,
-    quiet: bool,
-    answers: str | None,
-    brought: Path | None = None,
+    configuration: Configuration, store: Store | None, how: _How, brought: str = ""
 ) -> tuple[dict[str, Any], str]:
-    """Runs; returns what is printed and stored of it, and why a visit failed first, "" where none did.
+    """Runs; returns what is printed and stored of it, and why a visit failed first, "" if none did.
 
-    Where it stops before its end, it says how to go on.
+    A run that is stopped before its end says how to resume it.
     """
     setup = configuration.setup
-    silent = quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
-    with goes_on_later(store, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
+    silent = how.quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
+    with goes_on_later(store, quiet=how.quiet), watching(configuration, quiet=silent) as looks_on:
         going = run_hospital(
             configuration,
             store=store,
-            on=on,
+            on=how.on,
             watching=looks_on,
-            brought=str(brought or ""),
-            answers=answers or "",
+            brought=brought,
+            answers=how.answers,
             report=note,
         )
         came = stopping.run(going)
@@ -377,90 +340,101 @@ def _hold(
     return document if store is None else store.finish(document), came.run.first_failure
 
 
-def _end(documents: list[dict[str, Any]], max_failures: float, first: str, *, quiet: bool) -> None:
-    """Stays while somebody watches, and says how many visits failed, where they did."""
-    stay()
-    visits, failed = (sum(d[name] for d in documents) for name in ("visits", "failed"))
-    why = f" (the first: {first})" if first else ""
-    if failed * 100 > max_failures * visits:
-        raise PlayFailure(f"{failed} of {visits} visits failed{why}; run.max-failures allows {max_failures:g} %")
-    if failed and not quiet:
-        note(f"{failed} of {visits} visits failed{why}")
+def _go_on(folder: Path, configuration: Configuration, how: _How) -> tuple[dict[str, Any], str]:
+    """Resumes a run that has not ended, or returns the document of one that has."""
+    with RecordedRun(folder) as run:
+        check_as_begun(run, configuration)
+        if run.summary is not None:
+            return run.summary, ""
+    with Store.open(folder) as store:
+        return _hold(configuration, store, how)
+
+
+def _show(
+    documents: list[dict[str, Any]],
+    replicas: ReplicaOptions,
+    kept_in: Path | None,
+    *,
+    json: bool,
+    kept: options.KeptOptions,
+) -> None:
+    """Writes the results of runs and prints them, with where they are kept and how to read them."""
+    first, several = documents[0], replicas.several
+    if kept_in is not None:
+        _write_results(kept_in, kept)
+    minds = first["minds"]
+    if any(document["failed"] < document["visits"] for document in documents):
+        trust = trust_in(minds["patient"], [minds["doctor"]])
+        if trust is not None:
+            note(trust.line)
+    document = first if len(documents) == 1 else replicated(documents, replicas)
+    if json:
+        print_json(document)
+        return
+    show = show_run if len(documents) == 1 else show_replicas
+    show(console(), document)
+    if kept_in is None:
+        return
+    folders = [kept_in / f"seed-{one['seed']}" for one in documents] if several else [kept_in]
+    show_by_server(console(), servers_of(path for path in map(answers_file, folders) if path.is_file()))
+    if kept.database is None:
+        run = folders[0]
+        memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
+        each = ", each run in a folder of its own" if several else ""
+        note(f"Kept in {kept_in}{each}. Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
+        if several:
+            note(f"Beside runs of the same seeds: polyclinic results compare {kept_in} OTHER")
 
 
 def _write_results(folder: Path, kept: options.KeptOptions) -> None:
     """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too."""
     below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
     in_order = sorted(below, key=lambda one: (len(one.name), one.name))
-    for run in [folder] if (folder / RUN).is_file() else in_order:
-        with RecordedRun(run) as recorded:
-            _write(run, recorded, kept)
-        keep_results(kept.database, run, may_lack=[RUN])
+    for path in [folder] if (folder / RUN).is_file() else in_order:
+        with RecordedRun(path) as run:
+            begun, summary = run.configuration, run.summary or {}
+            setup, seed = begun.get("setup", {}), begun.get("seed", 0)
+            ledger = _ledger(path, begun, kept.database)
+            nobody = CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))
+            record = record_of(
+                kept.invocation,
+                msgspec.to_builtins(begun),
+                kind="run",
+                versions=versions() | {"polyclinic": run.package},
+                seed=seed,
+                models=_models(setup),
+                measures=MEASURES,
+                calls=call_sums(ledger) or [nobody],
+            )
+            doctor, warm_up = setup.get("doctor", "rules"), begun.get("warm_up", 0)
+            write_record(path, record, run_rows(run, seed=seed, doctor=doctor, warm_up=warm_up))
+        keep_results(kept.database, path, may_lack=[RUN])
 
 
-def _tell_where(folder: Path, seed: int | None) -> None:
-    """Says where runs are kept and how to read them; `seed` is the first of several."""
-    run = folder if seed is None else folder / f"seed-{seed}"
-    kept = f"Kept in {folder}." if seed is None else f"Kept in {folder}, each run in a folder of its own."
-    memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
-    note(f"{kept} Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
-    if seed is not None:
-        note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
-
-
-def _write(folder: Path, run: RecordedRun, kept: options.KeptOptions) -> None:
-    this, begun, summary = kept.invocation, run.configuration, run.summary or {}
-    setup = begun.get("setup", {})
-    seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
-    ledger = _ledger(folder, _calls_of_run(folder, begun, kept.database))
-    record = record_of(
-        this,
-        msgspec.to_builtins(begun),
-        kind="run",
-        versions=versions() | {"polyclinic": run.package},
-        seed=seed,
-        models=_models(setup),
-        measures=MEASURES,
-        calls=call_sums(ledger)
-        or [CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))],
-    )
-    rows = run_rows(run, seed=seed, doctor=doctor, warm_up=begun.get("warm_up", 0))
-    write_record(folder, record, rows)
-
-
-def _calls_of_run(folder: Path, begun: Mapping[str, Any], store: str | None) -> Iterable[KeptCall]:
-    """Returns every call whose answer a run keeps, in its folder or in a store."""
+def _ledger(folder: Path, begun: Mapping[str, Any], store: str | None) -> Ledger:
+    """Returns the sums of the calls of a run, whose answers are in its folder or in a store; writes the calls."""
+    answers, calls = answers_file(folder), KeptCalls()
+    ledger = Ledger(calls=calls)
     if store is not None:
-        return calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as)
-    answers = answers_file(folder)
-    return calls_of(answers) if answers.is_file() else ()
-
-
-def _ledger(folder: Path, calls: Iterable[KeptCall]) -> Ledger:
-    """Returns the sums of the calls of a run; writes the calls to its folder."""
-    kept = KeptCalls()
-    ledger = Ledger(calls=kept)
-    for call in calls:
-        ledger.add(call)
-    if kept.n:
-        kept.write(folder / CALLS)
+        for call in calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as):
+            ledger.add(call)
+    elif answers.is_file():
+        for call in calls_of(answers):
+            ledger.add(call)
+    if calls.n:
+        calls.write(folder / CALLS)
     return ledger
-
-
-def _model_of(mind: str) -> str | None:
-    try:
-        return model_of(mind)
-    except UserError:  # its file is gone since the run
-        return None
 
 
 def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
     """Returns who played which role with a model, and how it was asked."""
     file = setup.get("model_file")
     said = read_model_file(Path(file)) if file and Path(file).is_file() else NOTHING_SAID
-    roles = ("doctor", "patient", "nurse", "examiner", "pharmacist")
     named = Ledger()
-    named.asked_of |= {(role, name) for role in roles if (name := _model_of(setup.get(role, ""))) is not None}
+    for role in ("doctor", "patient", "nurse", "examiner", "pharmacist"):
+        with suppress(UserError):  # its file is gone since the run
+            if (name := model_of(setup.get(role, ""))) is not None:
+                named.asked_of.add((role, name))
     how = {key: setup.get(key) for key in ("temperature", "concurrency", "timeout")}
     return asked_models(named, said, base_urls=Address(base_url=setup.get("base_url")).base_urls, **how)
 

@@ -403,22 +403,15 @@ def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:
     exactly, common, kept = set[bytes](), set[str](), list[New]()
     for number, some in enumerate(memories):
         for one in some:
-            who = _who(one.entry.asked.query, pictures)
+            lines = one.entry.asked.query.splitlines()
+            beginnings = ("\n".join(lines[:end]) for end in range(len(lines), _TELLING - 1, -1))
+            who = next((begins for begins in beginnings if begins in pictures), "")
             if who and first.setdefault((one.task, who), number) < number:
                 common.add(who)
             elif (same := _encode((one.task, one.entry))) not in exactly:
                 exactly.add(same)
                 kept.append(one)
     return kept, len(common)
-
-
-def _who(query: str, pictures: set[str]) -> str:
-    """Returns the history with which a query begins; "" where nobody is known by it."""
-    lines = query.splitlines()
-    for end in range(len(lines), _TELLING - 1, -1):
-        if (begins := "\n".join(lines[:end])) in pictures:
-            return begins
-    return ""
 
 
 _AT_ONCE = 2_000  # entries in one commit

@@ -19,7 +19,7 @@ from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask, Entry
 from polyclinic.memory.library import CaseWordsEmbedder, asked_for, memory_embedder
 from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, New, open_memory, snapshot_of
-from polyclinic.memory.reading import ReadingLibrary, open_reading
+from polyclinic.memory.reading import PassageRead, ReadingLibrary, open_reading
 from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
 
@@ -121,6 +121,16 @@ class OpenedMemory:
     def __init__(self, folder: Path, memory: DoctorMemory | None, reading: ReadingLibrary | None) -> None:
         self.folder, self.memory, self.reading = folder, memory, reading
         self.source = folder.name
+
+    @property
+    def news(self) -> list[New]:
+        """All that is remembered of patients."""
+        return [] if self.memory is None else self.memory.news()
+
+    @property
+    def read(self) -> list[PassageRead]:
+        """All that was read."""
+        return [] if self.reading is None else self.reading.read()
 
     @property
     def asked(self) -> list[str]:

@@ -16,7 +16,7 @@ import msgspec
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.memory.entries import ClinicalTask, Lesson, MedicalRecord, entry_of
 from polyclinic.memory.memory import DoctorMemory, New, Note
-from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Put, TaskAnswer
+from polyclinic.memory.recall import NEIGHBOURS, PRACTICE, CameToMind, Learner, Put, TaskAnswer
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
@@ -97,7 +97,7 @@ class Practice:
         recovered: says whether a patient is well again after a right, or wrong, treatment. Then the learner sees that
             alone, and keeps what it did for those who are; what would have been right it never hears. None shows what
             was right.
-        k: so many records, and so many principles, come to mind; as many as the learner wants, where left out.
+        wanted: how many records, and how many principles, come to mind.
     """
 
     def __init__(
@@ -108,16 +108,17 @@ class Practice:
         *,
         remembers: Remembers = BOTH,
         recovered: Callable[[PracticePatient, bool], bool] | None = None,
-        k: int | None = None,
+        wanted: tuple[int, int] = (NEIGHBOURS, NEIGHBOURS),
     ) -> None:
         self._learner, self._memory, self._embedder = learner, memory, embedder
         self._remembers, self._recovered = remembers, recovered
-        self._wanted = learner.wanted if k is None else (k, k)
+        self._wanted = wanted
         self._vectors: dict[str, Vectors] = {}
 
     def using(self, remembers: Remembers, *, k: int | None = None) -> Practice:
         """Returns the same learner with the same memory, of which only that part, and so much, comes to mind."""
-        other = Practice(self._learner, self._memory, self._embedder, remembers=remembers, k=k)
+        wanted = self._wanted if k is None else (k, k)
+        other = Practice(self._learner, self._memory, self._embedder, remembers=remembers, wanted=wanted)
         other._vectors = self._vectors
         return other
 
@@ -196,7 +197,7 @@ class Practice:
         lessons = await asyncio.gather(*map(self._lesson, told))
         new = []
         for n, (one, lesson) in enumerate(zip(told, lessons, strict=True)):
-            asked, (label, reasoning, _) = one.put.asked, one.answered
+            asked, (label, reasoning) = one.put.asked, one.answered
             # An outcome does not say which task led to it.
             led_to = () if self._recovered else tuple(later.put.task for later in told[n + 1 :] if later.is_right)
             entry = entry_of(asked, label, reasoning, one.right, lesson=lesson, led_to=led_to, judged_by=judged_by)
