@@ -169,7 +169,10 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         (("--doctor", "rules", "--doctor", "rules"), "--doctor names 'rules' twice"),
         (("--doctors", "rules"), "--doctors needs two or more"),
         (("--doctor", "nobody"), "no mind 'nobody' can play the doctor"),
-        (("--doctor", "rules", "--judge", "nobody"), "no judge 'nobody'; allowed: rules, or a model"),
+        (
+            ("--doctor", "rules", "--judge", "nobody"),
+            "'nobody' is not a model; name one, such as direct/NAME, or rules",
+        ),
         (("--doctor", "rules", "--director", "nobody"), "'nobody'"),
         (("--doctor", "rules", "--set", "mvme.table=missing.xls"), "missing.xls"),
         (("--doctor", "rules", "--set", "mvme.reasons=missing.jsonl"), "missing.jsonl"),
