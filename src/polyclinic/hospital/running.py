@@ -214,7 +214,6 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "lookahead": configuration.lookahead,
             "staff": staff,
             **{name: groups[name] for name in GROUPS},
-            **({"incidents": came.run.incidents} if came.run.incidents else {}),
             **({} if learning is None else {"memory": memory}),
             "summary": summary,
             **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
