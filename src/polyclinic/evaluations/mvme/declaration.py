@@ -224,20 +224,17 @@ def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
     one_step = options.one_step
     each_once("doctor", options.doctor or [])
     found = [NamedEntrant(name, (name,), one_step) for name in options.doctor or ()]
-    if members := options.named:
-        if len(members) == 1:
-            raise UserError(f"--doctors needs two or more; {members[0]!r} alone is --doctor {members[0]}")
-        disputes = not options.no_dispute_resolution
-        found.append(NamedEntrant(" + ".join(members), tuple(members), one_step, disputes))
-    given = [("--team", text) for text in options.team or ()]
-    for option, text in [*given, *(("mvme.team-without-dr", text) for text in options.team_without_dr or ())]:
-        name, sign, listed = text.partition("=")
-        minds = tuple(one.strip() for one in (listed if sign else text).split(",") if one.strip())
+    teams = [("--doctors", "", ",".join(options.named), not options.no_dispute_resolution)] if options.named else []
+    for option, given in (("--team", options.team), ("mvme.team-without-dr", options.team_without_dr)):
+        for text in given or ():
+            name, sign, listed = text.partition("=")
+            teams.append((option, name.strip() if sign else "", listed if sign else text, option == "--team"))
+    for option, name, listed, disputes in teams:
+        minds = tuple(one.strip() for one in listed.split(",") if one.strip())
         if len(minds) < 2:
-            raise UserError(f"{option} {text!r} names {len(minds)} doctors; a team has two or more: [NAME=]MIND,MIND")
-        disputes = option == "--team"
-        own = " + ".join(minds) + ("" if disputes else ", without DR")
-        found.append(NamedEntrant(name.strip() if sign and name.strip() else own, minds, one_step, disputes))
+            raise UserError(f"{option} {listed!r} names {len(minds)} doctors; a team has two or more: [NAME=]MIND,MIND")
+        own = " + ".join(minds) + (", without DR" if option == "mvme.team-without-dr" else "")
+        found.append(NamedEntrant(name or own, minds, one_step, disputes))
     taken = {one.name for one in found}
     if one_step and options.in_one_step:
         raise UserError("with mvme.one-step everybody reads the whole record; leave out mvme.in-one-step")
