@@ -207,7 +207,7 @@ def _show_one(held: OpenedMemory, tasks: Sequence[ClinicalTask], limit: int, *, 
         for task, entry in last:
             screen.print(f"\n{_entry_line(task, entry)}")
     if read and len(tasks) > 1:
-        screen.print(plain(f"\n{counts['questions']:,} questions on documents, answered rightly"))
+        screen.print(f"\n{counts['questions']:,} questions on documents, answered rightly")
         for record in read:
             screen.print(f"\n{_record_line(record)}")
     if memory is not None:
