@@ -16,6 +16,10 @@ from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCEN
 from polyclinic.knowledge.data import SEVERITIES, Data, InBoth, Name, Severity, Share, Texts
 from polyclinic.language.language import Language
 
+Icd10 = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\d{2}(\.\d{1,2})?$")]  # of the WHO
+Atc = Annotated[str, msgspec.Meta(pattern=r"^[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}$")]  # of a substance
+Loinc = Annotated[str, msgspec.Meta(pattern=r"^\d{1,7}-\d$")]
+
 
 class Criterion(Data, frozen=True, kw_only=True):
     """A condition, in exactly one of these forms.
@@ -285,7 +289,7 @@ class Item(Entry, frozen=True, kw_only=True):
     trouble have them.
     """
 
-    loinc: str | None = None
+    loinc: Loinc | None = None
     unit: str = ""
     low: float | None = None
     high: float | None = None
@@ -351,7 +355,7 @@ class Examination(OfSomebody, frozen=True, kw_only=True):
 class Drug(Identified, frozen=True, kw_only=True):
     """A drug that a treatment plan may name."""
 
-    atc: str
+    atc: Atc
 
 
 class Plan(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
@@ -421,7 +425,7 @@ class Disease(Entry, frozen=True, kw_only=True):
         severity_icd10: codes of severities that have one of their own.
     """
 
-    icd10: str  # WHO ICD-10 code
+    icd10: Icd10
     department: str  # id of the department that sees it ("respiratory")
     sources: tuple[Source, ...]
     epidemiology: Epidemiology
@@ -437,7 +441,7 @@ class Disease(Entry, frozen=True, kw_only=True):
     also_consider: Texts = Texts()
     prevention: Texts = Texts()
     time_critical: tuple[Severity, ...] = ()
-    severity_icd10: dict[Severity, str] = msgspec.field(default_factory=dict)
+    severity_icd10: dict[Severity, Icd10] = msgspec.field(default_factory=dict)
     treatment: BySeverity
     course: Courses
 
