@@ -275,7 +275,7 @@ def run(
         for seed in replicas.seeds(town.seed, held, quiet=json):
             own = msgspec.structs.replace(setup, seed=seed)
             configuration = msgspec.structs.replace(first, seed=seed, setup=own)
-            configuration = msgspec.structs.replace(configuration, made_of=_made_of(configuration))
+            configuration = msgspec.structs.replace(configuration, made_of=fingerprints_of(configuration))
             if (folder := out / f"seed-{seed}" if out is not None and replicas.several else out) is None:
                 held.append(_hold(configuration, None, how, str(learning.memory or "")))
             elif has_begun(folder):
@@ -470,7 +470,7 @@ _MAY_DIFFER = {"model_file", *ASIDE}
 """Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
 
 
-def _made_of(configuration: Configuration) -> dict[str, str]:
+def fingerprints_of(configuration: Configuration) -> dict[str, str]:
     """Returns the fingerprints of the code and data of a run."""
     prints, setup = made_of(), configuration.setup
     if not (setup.asks_models or configuration.profiles or configuration.course):
