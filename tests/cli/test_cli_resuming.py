@@ -54,6 +54,6 @@ def test_limits_and_keys_may_differ(kept, began):
 
 def test_another_knowledge_or_other_prompts_are_refused_by_name(kept, began, monkeypatch):
     now = fingerprints.of_package()
-    monkeypatch.setattr("polyclinic.cli.run.of_package", lambda: now | {"knowledge": "x", "prompts": "y"})
+    monkeypatch.setattr("polyclinic.results.provenance.of_package", lambda: now | {"knowledge": "x", "prompts": "y"})
     with pytest.raises(UserError, match=r"begun with another version of knowledge and prompts; name another folder"):
         check_as_begun(kept, msgspec.structs.replace(began, made_of=fingerprints_of(began)))
