@@ -20,11 +20,10 @@ from cyclopts import (
     UnusedCliTokensError,
     ValidationError,
 )
-from cyclopts.bind import create_bound_arguments
 from cyclopts.exceptions import ConsumeMultipleError
 
 from polyclinic.cli.commands import APP, COMMANDS
-from polyclinic.cli.configuration import SET, fill, key_of
+from polyclinic.cli.configuration import SET, key_of, words_of
 from polyclinic.errors import UserError, meant
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
@@ -87,14 +86,9 @@ def bind(command: str, options: Mapping[str, Any], place: str) -> BoundCommand:
     words = command.split()
     add_own(words)
     app = APP.parse_commands(words)[1][-1]
-    function = app.default_command
-    if function is None:
+    if app.default_command is None:
         raise UserError(f"{place}: no command {command!r}")
-    arguments = app.assemble_argument_collection(parse_docstring=True)
-    words += fill(arguments, command, options, place)
-    bound, _ = create_bound_arguments(function, arguments, [], [])
-    bound.apply_defaults()
-    return BoundCommand(command, words, function, bound)
+    return parse([*words, *words_of(app.assemble_argument_collection(), command, options, place)])
 
 
 def _name(words: Sequence[str]) -> str:
