@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from polyclinic.evaluations.exams.methods import SUBJECTS
+from polyclinic.evaluations.exams.declaration import SUBJECTS
 
 
 def write_exam(path: Path, numbers: Iterable[int], *, text: str = "number {}?") -> Path:

@@ -33,10 +33,10 @@ def cell(value: Any) -> Any:
     return f"'{value}" if runs else value
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], delimiter: str = ",") -> str:
     """Returns rows as CSV; what a row lacks is empty."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(map(cell, columns))
     writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
     return out.getvalue()

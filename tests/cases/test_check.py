@@ -104,9 +104,9 @@ def test_options_that_are_the_same(tmp_path):
 
 
 def test_the_reading_itself_breaks(tmp_path):
-    path = tmp_path / "cases.jsonl"
-    path.write_bytes(b"[" + json.dumps(record()).encode() + b", {")
-    result = check_cases(path)
+    (tmp_path / "a.json").write_text(json.dumps(record()))
+    (tmp_path / "b.json").write_text(f"[\n{json.dumps(record('2'))}, {{")
+    result = check_cases(tmp_path)
     assert result.n == 1
     (problem,) = result.problems
     assert problem.line == 2

@@ -99,7 +99,7 @@ def test_people_stand_beside_what_is_read_off_the_traces(run, tmp_path):
         verdicts,
     )
     people = json.loads(run(*command, "--json").stdout)["people"]
-    assert people["figures"]["rules"]["consistency"]["percent"] == 0
-    assert "people say" in run(*command).stdout
+    assert people["figures"]["rules"]["shares"]["consistent"]["percent"] == 0
+    assert "#Test ┃          relevant %" in run(*command).stdout
     verdicts.write_text(json.dumps(said | {"who": "anna", "turn": 99}), "utf-8")
     assert "no turn '99' to speak of" in run(*command, code=2).stderr

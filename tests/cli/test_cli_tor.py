@@ -175,7 +175,7 @@ def test_wrong_files_are_one_line(complaint, tmp_path):
         ({"Label": "A, B", "Laboratory-Examination": {"CRP": "3"}}, "Label A, B has 'Polyp' (option B), and Diagnosis"),
         ({"Label": "A", "Options": "A. Gout, B. Polyp, A. Cyst"}, "the letter A stands before two options"),
         ({"Label": "A", "Options": ["A. Gout", "B. Polyp", "B. Cyst"]}, "the letter B stands before two options"),
-        ({"Label": "C", "Laboratory-Examination": {"CRP": "3"}}, "'C' is none of A, B"),
+        ({"Label": "C", "Laboratory-Examination": {"CRP": "3"}}, "'C' is none of the options A, B"),
         ({"Label": "A"}, "no examination is recorded"),
         ({"Label": "A", "Options": "A. Gout, B. Gout", "Laboratory-Examination": {"CRP": "3"}}, "two options"),
         ({"Label": "A", "Options": "A. Gout, B. Polyp, C. GOUT"}, "two options are the same, A and C: 'GOUT'"),

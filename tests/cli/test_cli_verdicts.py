@@ -51,7 +51,7 @@ def test_from_a_sheet_to_agreement(run, tmp_path):
     document = json.loads(run("verdicts", "agreement", all_of_it, "--json").stdout)["rounds"]
     alike = {one["question"]: one["alike"] for one in document["agreement"]}
     assert alike == {"relevant": 100, "consistent": 0, "suggested": 100, "examined": 100}
-    assert document["figures"]["rules"]["relevance"]["percent"] == 100
+    assert document["figures"]["rules"]["shares"]["relevant"]["percent"] == 100
     assert "one more person decides" in run("verdicts", "agreement", all_of_it).stdout
     third = run(*export, "--to", tmp_path / "third.csv", "--disputed-in", all_of_it).stdout
     assert "4 items" in third

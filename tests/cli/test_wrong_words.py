@@ -2,8 +2,8 @@
 
 import pytest
 
+from polyclinic.cli.calling import moved
 from polyclinic.cli.commands import APP, COMMANDS
-from polyclinic.cli.moved import moved_names
 
 LONG = "x" * 300
 
@@ -130,10 +130,10 @@ def test_old_words_say_the_new_ones(complaint, words, said):
 
 
 def test_every_new_spelling_is_a_command():
-    for old, new in moved_names().commands.items():
+    for old, new in moved()["commands"].items():
         assert old not in COMMANDS
         assert any(new.startswith(name) for name in COMMANDS), new
-    for command, options in moved_names().options.items():
+    for command, options in moved()["options"].items():
         there = {
             name
             for one in APP.parse_commands(command.split())[1][-1].assemble_argument_collection()

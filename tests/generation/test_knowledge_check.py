@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from polyclinic.generation.checks import CheckContext, check_all, check_patients, checked
+from polyclinic.generation.checks import check_all, check_patients, checked
 from polyclinic.generation.draw import draw_patients
 from polyclinic.knowledge.knowledge import read_knowledge
 
@@ -22,16 +22,9 @@ def changed(patient, **shown):
     return msgspec.structs.replace(patient, shown={**patient.shown, **{i: (v,) for i, v in shown.items()}})
 
 
-NORMAL = "normal vital signs and blood counts"
-
-
 def failing(knowledge, *patients):
-    found = check_patients(patients, CheckContext(knowledge))
+    found = check_patients(patients, knowledge)
     return {name: tally for name, tally in found.items() if tally.failed}
-
-
-def of_one_check(name, knowledge, patients):
-    return check_patients(patients, CheckContext(knowledge), (name,))[name]
 
 
 def grown(patients):
@@ -46,10 +39,6 @@ def test_every_planted_mistake_is_found_and_named(knowledge, patients):
         "one value of a quantity in a visit": changed(sound, haemoglobin_now=60.0, hemoglobin=140.0),
         "systolic above diastolic": changed(sound, systolic=80.0, diastolic=80.0),
         "no impossible pair": msgspec.structs.replace(sound, present=sound.present | {"vaginal_discharge"}),
-        "fever told and measured": msgspec.structs.replace(
-            changed(sound, temperature=36.4), present=sound.present | {"fever", "high_fever"}
-        ),
-        "pulse and ECG": changed(sound, ecg="absent_p", rhythm="regular"),
     }
     for name, patient in planted.items():
         found = failing(knowledge, *[patient] * 3)
@@ -76,21 +65,6 @@ def test_a_complaint_without_the_leading_symptom_is_found(knowledge):
 
 
 @pytest.mark.slow
-def test_one_slip_of_memory_fails_no_check(knowledge, patients):
-    told = [p for p in patients if "high_fever" in p.present and p.number("temperature") > 38.5]
-    assert len(told) > 3
-    forgetful = changed(told[0], temperature=37.0)
-    assert "fever told and measured" not in failing(knowledge, *told * 20, forgetful)
-
-
-def test_normal_values_are_judged_in_groups(knowledge, patients):
-    man = grown(patients)
-    for value, fails in ((man.number("hemoglobin"), 0), (90.0, 2)):
-        found = of_one_check(NORMAL, knowledge, [changed(man, hemoglobin=value)] * 40)
-        assert len([line for line in found.examples if line.startswith("hemoglobin")]) == fails
-
-
-@pytest.mark.slow
 def test_drawn_patients_meet_what_holds_of_each_of_them(knowledge):
     found = check_all(knowledge.select("respiratory"), n=90, seed=40, whole=knowledge)
     assert found.patients == 90
@@ -98,7 +72,6 @@ def test_drawn_patients_meet_what_holds_of_each_of_them(knowledge):
         "one value of a quantity in a visit",
         "systolic above diastolic",
         "definition of disease and severity met",
-        "pulse and ECG",
     ):
         assert not found.checks[name].failed, found.checks[name].examples
     again = check_all(knowledge.select("respiratory"), n=90, seed=40, whole=knowledge)

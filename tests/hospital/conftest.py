@@ -193,7 +193,7 @@ class Town:
 class Lies:
     """Somebody in a bed, to whom things happen by chance."""
 
-    ill_with, since, severity, recognised = "illness", 0, "mild", False
+    disease, since, severity, recognised = SimpleNamespace(id="illness"), 0, "mild", False
 
     def __init__(self, rng, *, worse):
         self.rng, self.worse, self.stage, self.left = rng, worse, 0, []

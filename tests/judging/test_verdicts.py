@@ -119,9 +119,10 @@ def test_the_accuracy_of_examinations_in_both_readings(tmp_path):
     asked = [("yes", "yes"), ("yes", "yes"), ("yes", "no"), ("no", "no"), ("no", "yes")]
     rows = [a_round(n, "anna", suggested=s, examined=e) for n, (s, e) in enumerate(asked, 1)]
     found = figures(read_verdicts([lines(tmp_path / "a.jsonl", rows)]), "rounds")["d"]
-    assert (found.qa, found.tests) == (5, 3)
-    assert (found.arrived.percent, found.arrived.n) == (pytest.approx(100 * 2 / 3), 3)
-    assert (found.as_printed.percent, found.as_printed.n) == (50.0, 2)
+    assert (found.n, found.counts) == (5, {"#Test": 3})
+    arrived, as_printed = found.shares["asked, examined"], found.shares["not asked, not examined"]
+    assert (arrived.percent, arrived.n) == (pytest.approx(100 * 2 / 3), 3)
+    assert (as_printed.percent, as_printed.n) == (50.0, 2)
 
 
 def test_a_record_is_right_where_all_three_parts_are(tmp_path):
@@ -130,10 +131,10 @@ def test_a_record_is_right_where_all_three_parts_are(tmp_path):
         {"form": "records", "case": str(n), "who": "anna", "diagnosis": d, "rationale": r, "treatment": t}
         for n, (d, r, t) in enumerate(parts)
     ]
-    found = figures(read_verdicts([lines(tmp_path / "a.jsonl", rows)]), "records")[""]
+    shares = figures(read_verdicts([lines(tmp_path / "a.jsonl", rows)]), "records")[""].shares
     # The third has no verdict on a part, and may be either.
-    assert (found.right.percent, found.right.n) == (pytest.approx(100 / 3), 3)
-    assert found.parts["diagnosis"].percent == 75
+    assert (shares["all right"].percent, shares["all right"].n) == (pytest.approx(100 / 3), 3)
+    assert shares["diagnosis"].percent == 75
 
 
 def test_votes_on_two_doctors(tmp_path):

@@ -169,13 +169,19 @@ def test_options_in_other_shapes(write, record):
     [
         ({"history": []}, "empty"),
         ({"history": None}, "empty"),
-        ({"history": [{"doctor": "Hello", "patient": "Hello"}]}, "turn 1 has no state"),
-        ({"history": [{"doctor": "Hello", "state": "", "patient": "Hello"}]}, "turn 1 has no state"),
-        ({"history": [{"doctor": "Hello", "state": "F", "patient": "Hello"}]}, "unknown state 'F'; there are O, A-A-A"),
-        ({"history": [{"doctor": "Hello", "state": ["O"], "patient": ""}]}, "unknown state"),
+        ({"history": [{"doctor": "Hello", "patient": "Hello"}]}, "turn 1: Object missing required field `state`"),
+        ({"history": [{"doctor": "Hello", "state": "", "patient": "Hello"}]}, "turn 1: Invalid enum value ''"),
+        (
+            {"history": [{"doctor": "Hello", "state": "F", "patient": "Hello"}]},
+            "Invalid enum value 'F' - at `$.state`; a turn has 'doctor', 'state' (O, A-A-A",
+        ),
+        (
+            {"history": [{"doctor": "Hello", "state": ["O"], "patient": ""}]},
+            "Expected `str`, got `array` - at `$.state`",
+        ),
         ({"history": [{"state": "O", "patient": "Hello"}]}, "'doctor'"),
         ({"history": [{"doctor": "Hello", "state": "O", "patient": 3}]}, "'patient'"),
-        ({"history": ["Hello"]}, "turn 1 is not an object"),
+        ({"history": ["Hello"]}, "turn 1: Expected `object`"),
     ],
 )
 def test_what_cannot_be_scored_is_named(write, record, change, problem):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.statistics.pairwise import Comparison, of_both_orders, strengths, win_rates
+from polyclinic.statistics.pairwise import Comparison, strengths, win_rates
 
 players = st.sampled_from("abcd")
 games = st.lists(
@@ -17,12 +17,6 @@ games = st.lists(
     min_size=1,
     max_size=25,
 )
-
-
-def test_orders_that_disagree_are_a_tie():
-    assert of_both_orders("a", "a") == "a"
-    assert of_both_orders("a", "b") is None
-    assert of_both_orders("a", None) is None
 
 
 def test_win_rates_leave_ties_out():

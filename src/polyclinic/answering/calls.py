@@ -9,7 +9,8 @@ import asyncio
 import functools
 import re
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Unpack
 
@@ -203,8 +204,17 @@ async def ask_once(
 class Asker:
     """Asks about a question with the sections of prompts; `trip` is the round trip that the next calls belong to."""
 
-    def __init__(self, prompts: Path, question: Question, calls: Calls) -> None:
-        self.calls, self.trip = calls, 0
+    def __init__(
+        self,
+        prompts: Path,
+        question: Question,
+        model: Model,
+        *,
+        why: tuple[str, Any] = ("rationale", str),
+        **options: Unpack[AskOptions],
+    ) -> None:
+        self.calls, self.trip = Calls(model, **options), 0
+        self.question, self.decision = question, decision_on(question, why)
         self._prompts = read_prompts(prompts)[question.language]
         self._stem, self._question = show(question, options=False), show(question)
 
@@ -229,6 +239,34 @@ class Asker:
         if temperature is not None:
             own["temperature"] = temperature
         return (await self.calls.ask(messages, round_trip=trip or self.trip, answer=answer, **own)).value
+
+    async def ask_each(
+        self, section: str, purpose: str, told: Iterable[Sequence[str]], *, trip: int | None = None, **options: Any
+    ) -> list[Any]:
+        """Asks once for each, numbered from 1, in one further round trip; see `ask` and `together`."""
+        self.trip += trip is None
+        asked = (
+            self.ask(section, f"{purpose} {number}", *parts, trip=trip, **options)
+            for number, parts in enumerate(told, start=1)
+        )
+        return await together(*asked)
+
+    async def decide(
+        self,
+        *told: str,
+        section: str = "decision",
+        rationale: Callable[[Any], str] = attrgetter("rationale"),
+        temperature: float | None = None,
+    ) -> Outcome:
+        """Asks for the decision in one further round trip, and returns the outcome."""
+        self.trip += 1
+        decided = await self.ask(section, "decision", *told, answer=self.decision, temperature=temperature)
+        return self.calls.outcome(self.question.id, keys_of(decided), rationale=rationale(decided))
+
+
+def exactly(number: int) -> Any:
+    """Returns the type of so many texts."""
+    return Annotated[tuple[str, ...], msgspec.Meta(min_length=number, max_length=number)]
 
 
 def at_least(least: int, **numbers: int | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from cyclopts import (
@@ -19,11 +20,10 @@ from cyclopts import (
     UnusedCliTokensError,
     ValidationError,
 )
-from cyclopts.bind import create_bound_arguments
 from cyclopts.exceptions import ConsumeMultipleError
 
 from polyclinic.cli.commands import APP, COMMANDS
-from polyclinic.cli.configuration import SET, fill, key_of
+from polyclinic.cli.configuration import SET, key_of, words_of
 from polyclinic.errors import UserError, meant
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
@@ -72,7 +72,9 @@ def parse(words: Sequence[str], console: Console | None = None) -> BoundCommand:
     function, bound, _ = APP.parse_args(words, exit_on_error=False, print_error=False, console=console)
     if _HELP.isdisjoint(words):
         bound.apply_defaults()
-    return BoundCommand(_name(words), words, function, bound)
+    two = " ".join(words[:2])
+    name = two if two in COMMANDS or two.startswith("eval ") else words[0] if words else ""
+    return BoundCommand(name, words, function, bound)
 
 
 def bind(command: str, options: Mapping[str, Any], place: str) -> BoundCommand:
@@ -86,20 +88,9 @@ def bind(command: str, options: Mapping[str, Any], place: str) -> BoundCommand:
     words = command.split()
     add_own(words)
     app = APP.parse_commands(words)[1][-1]
-    function = app.default_command
-    if function is None:
+    if app.default_command is None:
         raise UserError(f"{place}: no command {command!r}")
-    arguments = app.assemble_argument_collection(parse_docstring=True)
-    words += fill(arguments, command, options, place)
-    bound, _ = create_bound_arguments(function, arguments, [], [])
-    bound.apply_defaults()
-    return BoundCommand(command, words, function, bound)
-
-
-def _name(words: Sequence[str]) -> str:
-    """Returns the name of the command, such as `eval aie`: the words that are in the table of commands."""
-    two = " ".join(words[:2])
-    return two if two in COMMANDS or two.startswith("eval ") else words[0] if words else ""
+    return parse([*words, *words_of(app.assemble_argument_collection(), command, options, place)])
 
 
 def add_own(words: Sequence[str]) -> None:
@@ -125,16 +116,15 @@ def complaint(error: CycloptsError) -> str:
 
 
 def _problem(error: CycloptsError) -> str:
-    from polyclinic.cli.moved import moved_command  # noqa: PLC0415 - only for what is wrong
-
-    name = "" if error.argument is None else _shown_name(error.argument)
-    tokens = error.argument.tokens if error.argument is not None else []
+    name, tokens = ("", []) if error.argument is None else (_shown_name(error.argument), error.argument.tokens)
     match error:
         case UnknownCommandError() if error.app is not None and error.unused_tokens:
             there = [command for command in error.app if not command.startswith("-")]
             came = error.unused_tokens[0]
-            if moved := moved_command([*(error.command_chain or ()), *error.unused_tokens]):
-                return moved
+            typed = [*(error.command_chain or ()), *error.unused_tokens]
+            commands = moved()["commands"]
+            if old := next((words for n in (2, 1) if (words := " ".join(typed[:n])) in commands), ""):
+                return f"'{old}' is gone; use polyclinic {commands[old]}"
             return f"no command {came!r}{meant(came, there)}; there are {', '.join(there)}"
         case UnknownOptionError():
             came = (error.token.keyword or error.token.value).partition("=")[0]
@@ -175,8 +165,6 @@ def _place(token: Token) -> str:
 
 def _no_option(error: CycloptsError, came: str, arguments: Iterable[Argument]) -> str:
     """Returns what replaces an old option, or that there is none and which may be meant."""
-    from polyclinic.cli.moved import moved_option  # noqa: PLC0415 - only for what is wrong
-
     # The dashes that all have make none alike.
     shown = {
         name[2:]: name if section_of(one.parameter) is None else f"{SET} {key_of(one)}=VALUE"
@@ -187,7 +175,16 @@ def _no_option(error: CycloptsError, came: str, arguments: Iterable[Argument]) -
     near = meant(came.removeprefix("--"), shown)
     for name, whole in shown.items():
         near = near.replace(f"mean {name}?", f"mean {whole}?")
-    return moved_option(error.command_chain or (), came) or f"no option {came}{near}"
+    names = moved()
+    new = names["options"].get(" ".join(error.command_chain or ()), {}).get(came) or names["everywhere"].get(came)
+    return f"no option {came}{near}" if new is None else f"{came} is gone; use {new}"
+
+
+def moved() -> dict[str, Any]:
+    """Returns what replaces old commands, options of all commands, and options of one command."""
+    from polyclinic.yaml_files import read_yaml  # noqa: PLC0415 - only for what is wrong
+
+    return read_yaml(Path(__file__).with_name("moved.yaml"), dict[str, Any])
 
 
 def _came(value: str) -> str:

@@ -105,7 +105,15 @@ async def convert(
     if json:
         print_json(document)
     else:
-        _show(document, of_personas=persona is not None)
+        same = "" if lost else "; what was read is what was written"
+        valid = ", all valid FHIR R4" if checked else ""
+        told = f"{counted(len(cases), 'case')} in layout {to}{valid}: {out}{same}"
+        if persona is not None:
+            told = f"{document['personas']} of {len(cases)} cases have a persona: {out}. Next: polyclinic consult {out}"
+        note(told)
+        if lost:
+            parts = (f"{place} ({n})" for place, n in sorted(lost.items(), key=lambda one: (-one[1], one[0])))
+            note(f"Lost, or not the same when read again, with the number of cases: {', '.join(parts)}")
     if refused * 100 > max_failures * len(cases):
         raise PlayFailure(f"{refused} of {len(cases)} cases go without a persona; see the lines above")
 
@@ -114,21 +122,6 @@ def _show_refused(case: Case, made: Persona | str) -> None:
     if isinstance(made, str):
         text = f"case {case.id} goes without a persona: {made}"
         console(sys.stderr).print(text, style="yellow", soft_wrap=True)
-
-
-def _show(document: dict[str, Any], *, of_personas: bool) -> None:
-    out, lost = document["file"], document["lost"]
-    if of_personas:
-        note(
-            f"{document['personas']} of {document['cases']} cases have a persona: {out}. Next: polyclinic consult {out}"
-        )
-    else:
-        kept = "; what was read is what was written" if not lost else ""
-        valid = ", all valid FHIR R4" if document["valid"] else ""
-        note(f"{counted(document['cases'], 'case')} in layout {document['to']}{valid}: {out}{kept}")
-    if lost:
-        parts = ", ".join(f"{place} ({n})" for place, n in sorted(lost.items(), key=lambda one: (-one[1], one[0])))
-        note(f"Lost, or not the same when read again, with the number of cases: {parts}")
 
 
 def _write(cases: list[Case], to: str, out: options.NewFile) -> bool | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +19,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
+from polyclinic.results.folder import grouped
 
 WORDS = WordLists(Path(__file__).with_name("words"))
 """What the command line says in a case's own language."""
@@ -63,19 +64,21 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
         msgspec.structs.replace(one, examination=f"{one.examination}, {one.date}") if one.date else one
         for one in case.record.findings
     ]
-    vital = [f for f in found if f.code is not None and f.code.code in _VITAL and not f.date]
-    if vital:
-        print_section(screen, words["vital_signs"], _vital_row(vital, words))
-    others = [f for f in found if f not in vital]
+    if any(map(_vital_sign, found)):
+        print_section(screen, words["vital_signs"], _vital_row(found, words))
+    others = [f for f in found if not _vital_sign(f)]
     panels = {f.examination for f in others if not isinstance(f.value, str)}
-    usual = _usual(knowledge, language)
-    results = [f for f in others if f.examination in panels]
-    reports = [f for f in others if f.examination not in panels]
+    usual = {
+        (e.name.get(language), item.name.get(language)): {item.values[id].get(language) for id in item.normal_texts()}
+        for e in knowledge.examinations.values()
+        for item in e.items
+        if not item.numeric
+    }
     for heading, shown in (
-        (words["results"], _results(results, words, usual) if results else None),
-        (words["reports"], Group(*_reports(reports, usual, language)) if reports else None),
+        (words["results"], _results([f for f in others if f.examination in panels], words, usual)),
+        (words["reports"], _reports([f for f in others if f.examination not in panels], usual, language)),
     ):
-        if shown is not None:
+        if shown.row_count:
             screen.print(Text(f"\n{heading}", style="bold"))
             screen.print(Padding(shown, (0, 0, 0, _RULE)))
     if found:
@@ -96,35 +99,22 @@ def print_section(screen: Console, name: str, told: Text | str) -> None:
     screen.print(row)
 
 
+def _vital_sign(finding: Finding) -> str:
+    """Returns the vital sign that a finding is, "" for any other."""
+    return "" if finding.code is None or finding.date else _VITAL.get(finding.code.code, "")
+
+
 def _vital_row(findings: Sequence[Finding], words: dict[str, Any]) -> Text:
-    by_name: dict[str, list[Finding]] = {}
-    for finding in findings:
-        assert finding.code is not None  # noqa: S101
-        by_name.setdefault(_VITAL[finding.code.code], []).append(finding)
     row = Text()
     for name, label in words["vital_names"].items():
-        of_name = by_name.get(name, ())
-        if not of_name:
-            continue
-        value = "/".join(finding.value_text for finding in of_name)
-        flags = "".join(dict.fromkeys(flag for finding in of_name if (flag := flag_of(finding))))
-        unit = of_name[0].printed_unit
-        told = f"{label} {value}{'' if unit == '%' else ' ' if unit else ''}{unit}".replace(" ", "\u00a0")
-        row.append("   " if row else "")
-        row.append(told)
-        if flags:
-            row.append(f"\u00a0{flags}", style="bold red")
+        of_name = [finding for finding in findings if _vital_sign(finding) == name]
+        if of_name:
+            value, unit = "/".join(finding.value_text for finding in of_name), of_name[0].printed_unit
+            told = f"{label} {value}{'' if unit == '%' else ' ' if unit else ''}{unit}".replace(" ", "\u00a0")
+            flags = "".join(dict.fromkeys(map(flag_of, of_name)))
+            row.append(f"{'   ' if row else ''}{told}")
+            row.append(f"\u00a0{flags}" if flags else "", style="bold red")
     return row
-
-
-def _usual(knowledge: Knowledge, language: Language) -> _NormalTexts:
-    """Returns the normal texts of each examination and item that has texts, by their names."""
-    return {
-        (e.name.get(language), item.name.get(language)): {item.values[id].get(language) for id in item.normal_texts()}
-        for e in knowledge.examinations.values()
-        for item in e.items
-        if not item.numeric
-    }
 
 
 def _flag(finding: Finding, usual: _NormalTexts) -> str:
@@ -138,25 +128,21 @@ def _results(findings: Iterable[Finding], words: dict[str, Any], usual: _NormalT
     shown = Table.grid(padding=(0, 2, 0, 0))
     for style, ratio in (("", 3), ("", 2), ("bold red", None), ("", None), ("dim", None)):
         shown.add_column(overflow="fold", style=style, ratio=ratio, no_wrap=bool(style))
-    shown.add_row(*(Text(name, style="dim") for name in words["columns"]))
     for examination, of_one in groupby(findings, key=lambda one: one.examination):
+        if not shown.row_count:
+            shown.add_row(*(Text(name, style="dim") for name in words["columns"]))
         shown.add_row(Text(capitalised(examination), style="italic"))
-        for finding in of_one:
-            name, value = finding.item or examination, Text(finding.value_text)
-            unit, reference = finding.printed_unit, finding.reference
-            shown.add_row(Text(f"  {name}"), value, _flag(finding, usual), unit, reference)
+        for one in of_one:
+            texts = (f"  {one.item or examination}", one.value_text, _flag(one, usual), one.printed_unit, one.reference)
+            shown.add_row(*map(Text, texts))
     return shown
 
 
-def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Language) -> Iterator[RenderableType]:
-    by_examination: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_examination.setdefault(finding.examination, []).append(finding)
-    marks = MARKS[language]
-    for examination, of_one in by_examination.items():
-        row = Table.grid(padding=(0, 1, 0, 0))
-        row.add_column(no_wrap=True, style="bold red", min_width=1)
-        row.add_column(overflow="fold")
+def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Language) -> Table:
+    shown, marks = Table.grid(padding=(0, 1, 0, 0)), MARKS[language]
+    shown.add_column(no_wrap=True, style="bold red", min_width=1)
+    shown.add_column(overflow="fold")
+    for examination, of_one in grouped(findings, lambda one: one.examination).items():
         told = Text().append(f"{capitalised(examination)}{marks.colon}", style="italic")
         flags = ["A" if _flag(finding, usual) else "" for finding in of_one]
         for number, (finding, flag) in enumerate(zip(of_one, flags, strict=True)):
@@ -166,8 +152,8 @@ def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Languag
             item = f"{finding.item}{marks.colon}" if named else ""
             told.append(f"{item}{finding.value_text}", style="bold" if flag else "")
             told.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
-        row.add_row("A" if any(flags) else " ", told)
-        yield row
+        shown.add_row("A" if any(flags) else " ", told)
+    return shown
 
 
 def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: dict[str, Any]) -> None:

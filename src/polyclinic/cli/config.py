@@ -6,7 +6,7 @@ import sys
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
-from cyclopts import Argument, Parameter
+from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cli.calling import add_own
@@ -14,11 +14,11 @@ from polyclinic.cli.commands import APP, COMMANDS
 from polyclinic.cli.configuration import CONFIG, SET, key_of, text_of
 from polyclinic.errors import UserError, meant
 from polyclinic.plugins import names_file
-from polyclinic.protocols.following import SettingRow, named_protocol, protocol_text, setting_rows
+from polyclinic.protocols.following import named_protocol, protocol_text, setting_rows
 from polyclinic.protocols.papers import PAPERS, PaperProtocol
 from polyclinic.settings import section_of
 from polyclinic.terminal.screen import console, print_json
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import Column, table, table_of
 
 
 class ConfigurationKey(NamedTuple):
@@ -41,27 +41,14 @@ def keys_of(command: str) -> list[ConfigurationKey]:
     named = [one for one in arguments if one.names and one.names[0].startswith("--")]
     if not any(one.name == CONFIG for one in named):
         raise UserError(f"'polyclinic {command}' reads no configuration: all of it is in 'polyclinic {command} --help'")
-    found = [
-        ConfigurationKey(
-            key_of(one),
-            _default(one),
-            " ".join((one.parameter.help or "").split()),
-            _is_option(one),
-            several=one.token_count()[1],
-        )
-        for one in named
-        if one.name not in (CONFIG, SET) and (one.show or not _is_option(one))
-    ]
+    found = []
+    for one in named:
+        option, default = section_of(one.parameter) is None, one.field_info.default
+        if one.name not in (CONFIG, SET) and (one.show or not option):
+            default = None if default is one.field_info.empty else default
+            told = " ".join((one.parameter.help or "").split())
+            found.append(ConfigurationKey(key_of(one), default, told, option, several=one.token_count()[1]))
     return sorted(found, key=lambda one: one.key.rpartition(".")[0])
-
-
-def _is_option(argument: Argument) -> bool:
-    return section_of(argument.parameter) is None
-
-
-def _default(argument: Argument) -> Any:
-    default = argument.field_info.default
-    return None if default is argument.field_info.empty else default
 
 
 def show(
@@ -106,25 +93,25 @@ def _toml(value: Any) -> str:
 def _show_protocol(name: str | None, layout: str | None, *, json: bool) -> None:
     if layout and (json or name is None):
         raise UserError("--format yaml prints the file of one protocol; name one, and leave out --json")
-    if name is None:
-        _list(json=json)
-        return
-    protocol = named_protocol(name)
-    if layout:
+    if layout and name is not None:
         sys.stdout.write(protocol_text(name))
-    elif json:
-        print_json(protocol)
+    elif name is not None:
+        protocol = named_protocol(name)
+        if json:
+            print_json(protocol)
+        else:
+            _show(console(), protocol)
     else:
-        _show(console(), protocol)
-
-
-def _list(*, json: bool) -> None:
-    every = [named_protocol(name) for name in PAPERS]
-    if json:
-        print_json([{"name": one.name, "paper": one.paper, "commands": one.commands} for one in every])
-        return
-    rows = ((one.name, one.paper, ", ".join(one.commands)) for one in every)
-    console().print(table(None, ("protocol", "paper", "commands"), rows, left=3))
+        every = [named_protocol(one) for one in PAPERS]
+        if json:
+            print_json([{"name": one.name, "paper": one.paper, "commands": one.commands} for one in every])
+        else:
+            columns: dict[str, Column] = {
+                "protocol": "name",
+                "paper": "paper",
+                "commands": lambda one: ", ".join(one.commands),
+            }
+            console().print(table_of(None, every, columns, left=3))
 
 
 def _show(screen: Console, protocol: PaperProtocol[Any]) -> None:
@@ -133,20 +120,17 @@ def _show(screen: Console, protocol: PaperProtocol[Any]) -> None:
     roles = ((role, one.models, one.section) for role, one in protocol.roles.items())
     screen.print(table("who played in the paper", ("role", "models", "section"), roles, left=3), "")
     rows = setting_rows(protocol)
-    # A narrow screen breaks names at spaces.
-    names = [one.name.removeprefix("methods.").replace(".", " ") for one in rows]
-    cells = ((n, one.paper, one.ours or "as the paper", one.section) for n, one in zip(names, rows, strict=True))
-    screen.print(table("what is set", ("setting", "--protocol paper", "ours", "section"), cells, left=4))
-    _points(screen, "Ours is other, and why", [(_changed(one), one.why) for one in rows if one.ours and one.why])
-    _points(screen, "With --protocol paper this still differs", [(one.what, one.why) for one in protocol.differs])
-
-
-def _changed(row: SettingRow) -> str:
-    return f"{row.name} ({row.ours})"
-
-
-def _points(screen: Console, title: str, points: list[tuple[str, str]]) -> None:
-    if points:
-        screen.print(f"\n{title}", style="bold")
-    for what, why in dict.fromkeys(points):
-        screen.print(f"- {what}: {why}")
+    columns: dict[str, Column] = {
+        "setting": lambda one: one.name.removeprefix("methods.").replace(".", " "),  # narrow screens break at blanks
+        "--protocol paper": "paper",
+        "ours": lambda one: one.ours or "as the paper",
+        "section": "section",
+    }
+    screen.print(table_of("what is set", rows, columns, left=4))
+    ours = [(f"{one.name} ({one.ours})", one.why) for one in rows if one.ours and one.why]
+    differs = [(one.what, one.why) for one in protocol.differs]
+    for title, points in (("Ours is other, and why", ours), ("With --protocol paper this still differs", differs)):
+        if points:
+            screen.print(f"\n{title}", style="bold")
+        for what, why in dict.fromkeys(points):
+            screen.print(f"- {what}: {why}")

@@ -51,7 +51,9 @@ def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) ->
     known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
     for key, one in known.items():
         if one.tokens and section_of(one.parameter) is not None:
-            raise UserError(f"{one.name} is a setting now: {SET} {key}=VALUE, or {_in_file(key)} in a {CONFIG} file")
+            section, _, name = key.rpartition(".")
+            in_file = f"'{name}' under [{section}] in a {CONFIG} file"
+            raise UserError(f"{one.name} is a setting now: {SET} {key}=VALUE, or {in_file}")
     for key, (value, place) in _given(known).items():
         argument = known.get(key)
         if argument is None:
@@ -60,8 +62,8 @@ def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) ->
             _fill(argument, key, value, place)
 
 
-def fill(arguments: ArgumentCollection, command: str, options: Mapping[str, Any], place: str) -> list[str]:
-    """Fills the options of a command from a mapping by name, and returns the words for a command line."""
+def words_of(arguments: ArgumentCollection, command: str, options: Mapping[str, Any], place: str) -> list[str]:
+    """Returns options by name as words of a command line; `place` is named in errors."""
     known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
     by_name = {key.rpartition(".")[2]: key for key in known}
     words: list[str] = []
@@ -70,16 +72,11 @@ def fill(arguments: ArgumentCollection, command: str, options: Mapping[str, Any]
         key = name if name in known else by_name.get(name, name)
         if key not in known:
             _refuse(key, place, known, command)
-        if value is None or value is False or value in ("", []):
-            continue
-        _fill(known[key], key, value, place)
-        for one in _listed(value):
+        for one in () if value is None or value is False or value in ("", []) else _listed(value):
             if section_of(known[key].parameter) is not None:
                 words += [SET, f"{key}={text_of(one)}"]
             else:
                 words += [f"--{key}"] if one is True else [f"--{key}", text_of(one)]
-    for one in arguments:
-        _read_places(one, command.partition(" ")[0])
     return words
 
 
@@ -108,11 +105,12 @@ def _given(known: Mapping[str, Argument]) -> dict[str, Value]:
     """Returns the values of all files and settings by key, the last of each key."""
     found: dict[str, Value] = {}
     of_methods: list[str] = []
+    sections = {one.rpartition(".")[0] for one in known} - {""}
     for key, value, place in _named(known):
         name = key.replace("_", "-")
         if name in (CONFIG[2:], SET[2:]):
             raise UserError(f"{place}: {key} is for the command line only")
-        if name not in known and _METHODS in known and not _in_known_section(name, known):
+        if name not in known and _METHODS in known and name.rpartition(".")[0] not in sections:
             of_methods.append(f"{key}={text_of(value)}")
         elif name in found and found[name].place == place and name in known and known[name].token_count()[1]:
             found[name] = Value([*_listed(found[name].value), *_listed(value)], place)  # a repeated --set
@@ -154,11 +152,6 @@ def _recorded(path: Path, known: Mapping[str, Argument]) -> Iterator[tuple[str, 
     for name, value in read_record(folder).configuration.items():
         if name in by_name and name not in _OF_ONE_RUN and value not in (None, []):
             yield by_name[name], value, str(folder / RECORD)
-
-
-def _in_known_section(key: str, known: Mapping[str, Argument]) -> bool:
-    section = key.rpartition(".")[0]
-    return bool(section) and any(one.rpartition(".")[0] == section for one in known)
 
 
 def _read(text: str) -> Any:
@@ -210,8 +203,3 @@ def _fill(argument: Argument, key: str, value: Any, place: str) -> None:
 def text_of(value: Any) -> str:
     """Returns a value as it is written on the command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _in_file(key: str) -> str:
-    section, _, name = key.rpartition(".")
-    return f"'{name}' under [{section}]"

@@ -176,17 +176,13 @@ async def consult(
             show_visits(screen, visits, knowledge)
         show_usage(console(sys.stderr), opened.session.ledger)
     if out is not None and visits:
-        _write(out, visits, quiet=json)
+        write_text(out, "".join(trace.sealed() for visit in visits for trace in visit.traces))
+        if not json:
+            note(f"Trace: {out}. See it again with: polyclinic replay {out}")
     documents = [{**visit.document(), **trust_fields(trust)} for visit in visits]
     if json and visits:
         print_json(documents[0] if one else documents)
     _check_end(visits, stopped, len(cases), kept, max_failures)
-
-
-def _write(out: Path, visits: Sequence[Visit | TeamVisit], *, quiet: bool) -> None:
-    write_text(out, "".join(trace.sealed() for visit in visits for trace in visit.traces))
-    if not quiet:
-        note(f"Trace: {out}. See it again with: polyclinic replay {out}")
 
 
 def _doctors(doctor: str, team: options.TeamOptions) -> list[str]:

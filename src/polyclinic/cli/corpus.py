@@ -23,9 +23,8 @@ from polyclinic.run.options import Json, between
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
-from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, print_json, progress
-from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.tables import Column, counted, table_of
 
 Name = Annotated[str, Parameter(metavar="NAME", help="The corpus.")]
 InLibrary = Annotated[
@@ -114,35 +113,30 @@ async def add(
 
 
 def _list(library: Path | None, *, json: bool) -> None:
-    """Prints which corpora there are."""
+    """Prints which corpora there are; one that is broken hides no other."""
     known: list[dict[str, Any]] = []
-    problems: list[str] = []
     shelf = Library(library)
     for name in shelf.names():
         try:
             with Corpus(shelf.find(name)) as corpus:
                 known.append(_known(corpus))
         except BadInput as broken:
-            # One that is broken hides no other.
             known.append({**dict.fromkeys(_KNOWN), "name": name, "folder": str(shelf.folder / name)})
-            problems.append(str(broken))
-    for problem in problems:
-        note(f"{problem}; polyclinic corpus remove takes it away")
+            note(f"{broken}; polyclinic corpus remove takes it away")
     if json:
         print_json(known)
         return
-    screen = console()
     if known:
-        shown = table(
-            None, ("name", "passages", "with vectors", "by", "MiB"), (), right=("passages", "with vectors", "MiB")
-        )
-        for one in known:
-            size = "-" if one["mib"] is None else number(one["mib"], ".1f")
-            cells = ("-" if one[key] is None else str(one[key]) for key in ("passages", "embedded", "embedder"))
-            shown.add_row(one["name"], *cells, size)
-        screen.print(shown)
+        columns: dict[str, Column] = {
+            "name": lambda one: one["name"],
+            "passages": lambda one: one["passages"],
+            "with vectors": lambda one: one["embedded"],
+            "MiB": (lambda one: one["mib"], ".1f"),
+            "by": lambda one: one["embedder"],
+        }
+        console().print(table_of(None, known, columns))
     corpora = f"{len(known)} corp{'us' if len(known) == 1 else 'ora'}"
-    screen.print(f"{corpora} in {shelf.folder}", soft_wrap=True)
+    console().print(f"{corpora} in {shelf.folder}", soft_wrap=True)
 
 
 async def search(

@@ -227,21 +227,12 @@ def disease_meant(text: str, knowledge: Knowledge) -> Disease:
         return coded[0]
     if coded:
         raise BadInput(f"{text!r} is the code of {len(coded)} diseases; name one: {', '.join(d.id for d in coded)}")
-    near = list(dict.fromkeys(_near(wanted, knowledge)))[:_NEAR]
+    names = {name.casefold(): d.id for d in diseases for name in (d.id, *d.names())}
+    beginning = [id for name, id in names.items() if any(word.startswith(wanted) for word in name.split())]
+    alike = [names[name] for name in get_close_matches(wanted, names, n=_NEAR, cutoff=0.5)]
+    near = list(dict.fromkeys([*(beginning if len(wanted) > 1 else ()), *alike]))[:_NEAR]
     offered = f"near are: {', '.join(near)}" if near else "polyclinic knowledge show takes an id, a name or a code"
     raise BadInput(f"no disease {text!r}; {offered}")
-
-
-def _near(wanted: str, knowledge: Knowledge) -> Iterator[str]:
-    """Yields the ids of diseases one of whose names holds, or is like, what is wanted."""
-    names = {name.casefold(): d.id for d in knowledge.diseases.values() for name in (d.id, *d.names())}
-    beginnings = (id for name, id in names.items() if any(word.startswith(wanted) for word in name.split()))
-    if len(wanted) > 1:
-        yield from beginnings
-        yield from (id for name, id in names.items() if wanted in name)
-    yield from (names[name] for name in get_close_matches(wanted, names, n=_NEAR, cutoff=0.5))
-    words = {word for word in wanted.split() if len(word) > 3}
-    yield from (id for name, id in names.items() if words.intersection(name.split()))
 
 
 def check(

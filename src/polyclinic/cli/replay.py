@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any
@@ -19,14 +19,15 @@ from polyclinic.errors import UserError
 from polyclinic.evaluations.tor.meetings import Change, Grown, RecordedMeeting, holds_meetings, read_meetings, stages
 from polyclinic.events import Convened, Opened, Revealed, Trace
 from polyclinic.evidence_tree.support import Supporter
+from polyclinic.hospital.record.happenings import clock
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
-from polyclinic.hospital.record.story import ListedVisit, Moment, VisitStory, clock, listed, story, visits_by
+from polyclinic.hospital.record.story import ListedVisit, Moment, VisitStory, listed, story, visits_by
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.results.folder import RECORD, traces_in
 from polyclinic.run.options import Json
 from polyclinic.terminal.figures import NOTHING
 from polyclinic.terminal.screen import are_tables_kept, console, note, print_json
-from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.tables import Column, counted, table, table_of
 from polyclinic.visits.revisit import revisit_all
 from polyclinic.yaml_files import read_yaml
 
@@ -61,32 +62,29 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
         return
     words = _Words({}, read_knowledge())
     screen = console()
-    wide = screen.width >= _WIDE or are_tables_kept()
-    heads = ("visit", "resident", "came", *(["department"] if wide else []), "has", "taken for", "outcome")
-    shown = table(counted(len(visits), "visit"), heads, left=len(heads))
+    columns: dict[str, Column] = {
+        "visit": "id",
+        "resident": lambda one: one.name or one.resident,
+        "came": lambda one: clock(one.begin),
+        "department": lambda one: one.department or NOTHING,
+        "has": lambda one: words.illness(one) or NOTHING,
+        "taken for": _diagnosis,
+        "outcome": lambda one: one.outcome + (f"; {one.later}" if one.later and one.later not in one.outcome else ""),
+    }
+    if screen.width < _WIDE and not are_tables_kept():
+        del columns["department"]
+    shown = table_of(counted(len(visits), "visit"), visits, columns, left=len(columns))
     shown.box = None
-    for whole in (0, 2):  # what a visit is called, which --visit takes, and when it was
+    for whole in (0, 2):  # the id of a visit, which --visit takes, and its time
         shown.columns[whole].no_wrap = True
-    for one in visits:
-        ill = f"{words.name('disease', one.disease)}, {one.severity}" if one.disease else NOTHING
-        later = f"; {one.later}" if one.later and one.later not in one.outcome else ""
-        shown.add_row(
-            one.id,
-            one.name or one.resident,
-            clock(one.begin),
-            *([one.department or NOTHING] if wide else []),
-            ill,
-            _diagnosis(one),
-            one.outcome + later,
-        )
     screen.print(shown)
     if visits:
         note(f"One of them as it went: polyclinic replay {folder} --visit {visits[0].id}")
 
 
-def _diagnosis(visit: ListedVisit) -> Text:
+def _diagnosis(visit: ListedVisit) -> Text | str:
     if visit.right is None:
-        return Text(NOTHING)
+        return NOTHING
     return Text.assemble(_MARKS[visit.right], "" if visit.right else f" {visit.diagnosis or 'none'}")
 
 
@@ -95,7 +93,6 @@ class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: dict[str, dict[str, str]]  # what ids are called, by the kind of thing
 
 
-@functools.cache
 def sentences() -> dict[str, list[str]]:
     """Returns the parts of the sentence for each kind of event."""
     return _table().sentences
@@ -122,8 +119,16 @@ class _Words(Formatter):
         if "path" in about:
             about = {**about, "begin": about["path"][0], "end": about["path"][-1], "there": about["times"][-1]}
         first, *others = sentences().get(what, [what])
-        there = [part for part in others if all(_is_there(about.get(field)) for field in _fields(part))]
-        return "".join(self.vformat(part, (), about) for part in [first, *there])
+
+        def there(part: str) -> bool:
+            fields = (about.get(field) for _, field, _, _ in self.parse(part) if field)
+            return all(value or (value == 0 and value is not False) for value in fields)
+
+        return "".join(self.vformat(part, (), about) for part in [first, *filter(there, others)])
+
+    def illness(self, visit: ListedVisit) -> str:
+        """Returns the disease of a patient and its severity; "" if unknown."""
+        return f"{self.name('disease', visit.disease)}, {visit.severity}" if visit.disease else ""
 
     def name(self, kind: str, id: str) -> str:
         """Returns the name of a place, a member of the staff, a disease and so on; the id where none is known."""
@@ -148,19 +153,11 @@ class _Words(Formatter):
         return self.name(how, value) if how else str(value)
 
 
-def _is_there(value: Any) -> bool:
-    return bool(value) or (value == 0 and value is not False)
-
-
-def _fields(part: str) -> list[str]:
-    return [field for _, field, _, _ in Formatter().parse(part) if field]
-
-
 def _show(screen: Console, told: VisitStory, words: _Words) -> None:
     one = told.visit
     screen.rule(Text(f"Visit {one.id}: {one.name or one.resident}", style="bold"), align="left")
-    ill = f"{words.name('disease', one.disease)}, {one.severity}" if one.disease else "an unknown illness"
-    screen.print(Text(f"{ill}; {one.outcome}{f'; later {one.later}' if one.later else ''}", style="dim"))
+    ill = words.illness(one) or "an unknown illness"
+    screen.print(f"{ill}; {one.outcome}{f'; later {one.later}' if one.later else ''}", style="dim")
     day = -1
     for moment in told.moments:
         if moment.t // 86_400 != day:
@@ -174,32 +171,26 @@ def _show(screen: Console, told: VisitStory, words: _Words) -> None:
 
 def _line(moment: Moment, words: _Words) -> Text:
     about = moment.about
-    if moment.what == "said":
-        to = f" to the {about['to']}" if "examiner" in (about["to"], about["who"]) else ""
-        name = (f"{about['who'].capitalize()}{to}: ", _VOICES.get(about["who"], "bold"))
-        return Text.assemble(name, about["text"])
-    if moment.what == "results":
-        return Text.assemble(("Examiner: ", _VOICES["examiner"]), about["text"])
-    if moment.what == "reported":
-        return _report(about)
-    if moment.what == "diagnosed":
-        named = about["diagnosis"] or "no diagnosis"
-        return Text.assemble(f"diagnosis by {words.name('place', about['staff'])}: {named} ", _MARKS[about["right"]])
-    if moment.what == "prescribed":
-        mark = _MARKS[about["right"]]
-        items = "".join(f"\n• {item}" for item in about.get("treatment", ()))
-        items += "".join(f"\n• {item}" for item in about.get("not_begun", ()))
-        return Text.assemble(f"plan: {about['plan'] or 'none'} ", mark, items)
+    match moment.what:
+        case "said":
+            to = f" to the {about['to']}" if "examiner" in (about["to"], about["who"]) else ""
+            name = (f"{about['who'].capitalize()}{to}: ", _VOICES.get(about["who"], "bold"))
+            return Text.assemble(name, about["text"])
+        case "results":
+            return Text.assemble(("Examiner: ", _VOICES["examiner"]), about["text"])
+        case "reported":
+            said = {"diagnoses": [one["name"] for one in about.get("diagnoses", ())]}
+            said |= {name: about.get(name, ()) for name in ("symptoms", "rationale")}
+            lines = (f"\n{name}: {'; '.join(items)}" for name, items in said.items() if items)
+            return Text.assemble(("report", "bold"), *lines)
+        case "diagnosed":
+            named = about["diagnosis"] or "no diagnosis"
+            by = words.name("place", about["staff"])
+            return Text.assemble(f"diagnosis by {by}: {named} ", _MARKS[about["right"]])
+        case "prescribed":
+            items = (f"\n• {item}" for name in ("treatment", "not_begun") for item in about.get(name, ()))
+            return Text.assemble(f"plan: {about['plan'] or 'none'} ", _MARKS[about["right"]], *items)
     return Text(words.sentence(moment.what, about), style="" if moment.what in sentences() else "dim")
-
-
-def _report(about: Mapping[str, Any]) -> Text:
-    said = Text.assemble(("report", "bold"))
-    diagnoses = [one["name"] for one in about.get("diagnoses", ())]
-    for name, items in (("diagnoses", diagnoses), *((n, about.get(n, ())) for n in ("symptoms", "rationale"))):
-        if items:
-            said.append(f"\n{name}: {'; '.join(items)}")
-    return said
 
 
 def _days(days: float) -> str:
@@ -230,7 +221,11 @@ def show_meeting(screen: Console, meeting: RecordedMeeting, knowledge: Knowledge
             said = Text.assemble((f"{one.by} to {one.to}: ", "bold"), one.text)
             screen.print(said, style="dim", soft_wrap=False)
         screen.print(_tree(stage, supporter))
-    _show_choices(screen, meeting)
+    rows = []
+    for name, answers in meeting.chose.items():
+        groups = (answers & meeting.key, answers - meeting.key, meeting.key - answers)
+        rows.append((name, *(", ".join(meeting.options.get(key, key) for key in sorted(one)) for one in groups)))
+    screen.print(table("what was chosen", ("method", "right", "wrong", "missed"), rows, left=4))
     screen.print("+ new, - dropped since the doctor's tree before; ✓ and where in the record it stands.", style="dim")
     screen.print()
 
@@ -260,15 +255,6 @@ def _marked(text: str, change: Change, style: str = "") -> Text:
     return Text(f"{sign}{text}", style=f"{style} {colour}".strip())
 
 
-def _show_choices(screen: Console, meeting: RecordedMeeting) -> None:
-    """Prints what each method chose: right, wrong, missed (the paper's Figure 5)."""
-    shown = table("what was chosen", ("method", "right", "wrong", "missed"), left=4)
-    for name, answers in meeting.chose.items():
-        groups = (answers & meeting.key, answers - meeting.key, meeting.key - answers)
-        shown.add_row(Text(name), *(Text(", ".join(meeting.options.get(k, k) for k in sorted(g))) for g in groups))
-    screen.print(shown)
-
-
 def replay(
     trace: Path,
     /,
@@ -288,18 +274,33 @@ def replay(
         visit: Only this visit of a run, or of meetings the one on this record.
         resident: Resident of a run whose visits are shown, by name or id.
     """
-    trace = _only_trace(trace)
+    if (trace / RECORD).exists() and not (trace / RUN).exists():
+        found = traces_in(trace)
+        if len(found) > 1:
+            raise UserError(f"{trace} holds {len(found)} traces; name one of them: {', '.join(map(str, found))}")
+        trace = found[0]
     if trace.is_dir():
         replay_run(trace, visit=visit, resident=resident, json=json)
         return
     if resident is not None:
         raise UserError(f"--resident is for the folder of 'polyclinic run --out'; {trace} is none")
     if holds_meetings(trace):
-        _meetings(trace, visit, json=json)
+        meetings = [one for one in read_meetings(trace) if visit in (None, one.id)]
+        if not meetings:
+            raise UserError(f"no meeting on record {visit!r} in {trace}")
+        if json:
+            print_json(msgspec.to_builtins(meetings, order="deterministic"))
+            return
+        for meeting in meetings:
+            show_meeting(console(), meeting, read_knowledge())
         return
     if visit is not None:
         raise UserError(f"--visit is for the folder of 'polyclinic run --out' and for meetings; {trace} is neither")
-    traces = Trace.read(trace)
+    _show_visits(Trace.read(trace), json=json)
+
+
+def _show_visits(traces: Sequence[Trace], *, json: bool) -> None:
+    """Shows visits, of a team once its doctors have discussed, when the truth is known."""
     if json:
         documents = [visit.document() for visit in revisit_all(traces)]
         print_json(documents[0] if len(documents) == 1 else documents)
@@ -310,7 +311,6 @@ def replay(
         view = VisitView(screen)
         for event in recorded:
             view.show(event)
-        # A doctor's visit in a team is shown without the truth; that comes when the team has discussed it.
         of_team.append(recorded)
         opened = recorded.last(Opened)
         if opened is not None and opened.doctor:
@@ -319,24 +319,3 @@ def replay(
             for again in revisit_all(of_team if recorded.last(Convened) is not None else [recorded]):
                 show_end(screen, again, knowledge)
         of_team.clear()
-
-
-def _only_trace(folder: Path) -> Path:
-    """Returns the trace in the folder of an evaluation; anything else as it is."""
-    if not (folder / RECORD).exists() or (folder / RUN).exists():
-        return folder
-    found = traces_in(folder)
-    if len(found) > 1:
-        raise UserError(f"{folder} holds {len(found)} traces; name one of them: {', '.join(map(str, found))}")
-    return found[0]
-
-
-def _meetings(file: Path, record: str | None, *, json: bool) -> None:
-    meetings = [one for one in read_meetings(file) if record in (None, one.id)]
-    if not meetings:
-        raise UserError(f"no meeting on record {record!r} in {file}")
-    if json:
-        print_json(msgspec.to_builtins(meetings, order="deterministic"))
-        return
-    for meeting in meetings:
-        show_meeting(console(), meeting, read_knowledge())

@@ -13,11 +13,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, is_result, no_folder, write_text
 from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
 from polyclinic.hospital.record.report import figures, page
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import RECORD
-from polyclinic.results.joining import flat_rows, join
+from polyclinic.results.folder import RECORD, is_fetched, read_results
+from polyclinic.results.joining import compare_results, flat_rows, join
 from polyclinic.results.page import page as page_of_results
-from polyclinic.results.reading import is_fetched, read_results
 from polyclinic.run.options import FILE, Json
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
@@ -52,17 +50,15 @@ def report(
         return
     if log:
         raise UserError("--format jsonl writes the log of one run of the hospital; results: polyclinic results show")
-    _of_results(runs, out or _page_of(runs[0]), json=json)
+    _of_results(runs, out or _page_of(runs[0], "report.html"), json=json)
 
 
-def _beside(folder: Path) -> Path:
-    """Returns the default folder of a report: that of the run, here for a run in a database."""
-    return Path() if is_fetched(folder) else folder
+def _page_of(folder: Path, name: str) -> Path:
+    """Returns the default page or log of a folder: in it, here for a run in a database.
 
-
-def _page_of(folder: Path) -> Path:
-    """Returns the default page of results; a practice, or several, have a report.html of their own, which stays."""
-    page = _beside(folder) / "report.html"
+    A practice, or several, have a report.html of their own, which stays.
+    """
+    page = (Path() if is_fetched(folder) else folder) / name
     is_taken = is_result(page.resolve()) or page.with_name("replicas.json").is_file()
     return page.with_name("results.html") if is_taken else page
 
@@ -100,7 +96,7 @@ def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
 def _of_hospital(run: Path, out: Path | None, *, log: bool, json: bool) -> None:
     if out is not None and out.name == SUMMARY and out.parent.resolve() == run.resolve():
         raise UserError(f"--out {out} is what the run itself wrote; name another file")
-    path = out or _beside(run) / ("happenings.jsonl" if log else "report.html")
+    path = out or _page_of(run, "happenings.jsonl" if log else "report.html")
     wanted = out is not None or not json or log
     if wanted:
         check_writable(path, begins=b"" if log else _PAGE)
@@ -136,18 +132,8 @@ def _site(folders: Sequence[Path], out: Path | None, *, json: bool) -> None:
 
     if out is None:
         raise UserError("--format site needs a new folder for the copy: --out FOLDER")
-    came = export_site(
-        Documents(
-            Holdings(
-                folders,
-                without=[
-                    out,
-                    *(path for name in ("practice", "private") for folder in folders for path in folder.rglob(name)),
-                ],
-            )
-        ),
-        out,
-    )
+    private = [path for name in ("practice", "private") for folder in folders for path in folder.rglob(name)]
+    came = export_site(Documents(Holdings(folders, without=[out, *private])), out)
     if json:
         print_json({"folder": str(out), "holdings": came.holdings, "documents": came.documents, "bytes": came.bytes,
                     "left_out": list(came.left_out)})  # fmt: skip

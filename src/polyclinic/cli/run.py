@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from cyclopts import Group, Parameter
 
-from polyclinic import __version__, stopping
+from polyclinic import stopping
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.run_progress import watching
@@ -19,14 +19,14 @@ from polyclinic.cli.run_tables import show_replicas, show_run, show_so_far
 from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, StoppedByHand, UserError
 from polyclinic.evaluations.protocol import followed, say
 from polyclinic.files import make_folder
-from polyclinic.fingerprints import of_file, of_package, others
+from polyclinic.fingerprints import of_file, others
 from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.learning import read_whole
-from polyclinic.hospital.plan.events import Incident, read_events
+from polyclinic.hospital.plan.events import read_events
 from polyclinic.hospital.plan.file import PRESETS, read_hospital
-from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
+from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Job
 from polyclinic.hospital.record.comparison import MEASURES, configuration_differences, run_rows
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, memories_of, open_brought
@@ -40,7 +40,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.opening import version_of
 from polyclinic.models.journal import calls_of, servers_of
-from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
+from polyclinic.models.ledger import KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.settings import Address
 from polyclinic.parallel.pool import check_site
@@ -48,11 +48,12 @@ from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.protocols.papers import AgentHospitalSettings
 from polyclinic.results.folder import CALLS, AskedModel, CallSum
-from polyclinic.results.provenance import asked_models, call_sums, versions
+from polyclinic.results.provenance import asked_models, call_sums, made_of, versions
 from polyclinic.run import options
 from polyclinic.run.invocation import ASIDE, alters_answers
 from polyclinic.run.options import Protocol
 from polyclinic.run.output import record_of, write_record
+from polyclinic.run.run import AGAIN
 from polyclinic.run.storing import check_database, keep_results, results_folder
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
@@ -223,12 +224,15 @@ def run(
     days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
     if town.warm_up >= days:
         raise UserError(f"run.warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
-    as_given = PaperTown(town.hospital, town.examinations, profiles, course)
-    named, examinations, profiles, course = town_of(protocol, as_given, doctor=doctor, patient=patient, nurse=nurse)
+    town, profiles, course = town_of(protocol, town, profiles, course, doctor=doctor, patient=patient, nurse=nurse)
     knowledge = read_knowledge()
-    described = read_hospital(named, knowledge)
+    described = read_hospital(town.hospital, knowledge)
     known = knowledge.select(described.illness.diseases)
     learns = learning.setup(known, town.language, doctor, kept=keeps)
+    events = read_events(town.event or (), described, knowledge)
+    if late := next((event for event in events if event.begin >= days * DAY), None):
+        told = f"--event {late.said!r} comes after the run's end, {counted(days, 'day')}"
+        raise UserError(f"{told}; leave it out, or give --days")
     setup = Setup(
         seed=town.seed,
         doctor=doctor,
@@ -236,7 +240,7 @@ def run(
         nurse=nurse,
         examiner=examiner,
         pharmacist=pharmacist,
-        max_examinations=examinations or described.examinations,
+        max_examinations=town.examinations or described.examinations,
         free_examinations=described.free_examinations,
         candidates=described.candidates,
         diseases=described.illness.diseases,
@@ -254,122 +258,81 @@ def run(
         warm_up=town.warm_up,
         visits=town.visits,
         seed=town.seed,
-        events=_events(town.event or (), described, knowledge, days),
+        events=events,
         language=town.language,
         lookahead=town.lookahead,
         profiles=profiles,
         course=course,
         setup=setup,
     )
-    kept_whole = keeps and (_worth_reading(first) if traces is None else traces)
+    setup = msgspec.structs.replace(setup, traces=keeps and (worth_reading(first) if traces is None else traces))
     with results_folder(kept) as folder_of_run:
         out = where_kept(folder_of_run, live=live, several=replicas.several)
         if out is not None and replicas.several:
             make_folder(out)
-
+        how = _How(replicas.on, json, kept.database or "")
         held: list[tuple[dict[str, Any], str]] = []
         for seed in replicas.seeds(town.seed, held, quiet=json):
-            own = msgspec.structs.replace(setup, seed=seed, traces=kept_whole)
+            own = msgspec.structs.replace(setup, seed=seed)
             configuration = msgspec.structs.replace(first, seed=seed, setup=own)
-            configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
-            folder = out if out is None or not replicas.several else out / f"seed-{seed}"
-            if folder is not None and has_begun(folder):
+            configuration = msgspec.structs.replace(configuration, made_of=fingerprints_of(configuration))
+            if (folder := out / f"seed-{seed}" if out is not None and replicas.several else out) is None:
+                held.append(_hold(configuration, None, how, str(learning.memory or "")))
+            elif has_begun(folder):
                 watch(folder if live else None, port)
-                held.append(_go_on(folder, configuration, replicas.on, json, kept.database))
-            elif folder is not None:
-                with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:
+                held.append(_go_on(folder, configuration, how))
+            else:
+                with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as store:
                     if learning.memory is not None and learns is not None:
                         with open_brought(learning.memory, about_memories(known, learns)) as memory:
-                            bring(memory, record.folder)
+                            bring(memory, store.folder)
                     watch(folder if live else None, port)
-                    held.append(_hold(configuration, record, replicas.on, json, kept.database))
-            else:
-                held.append(_hold(configuration, None, replicas.on, json, kept.database, learning.memory))
-        documents = [document for document, _ in held]
-        _show(documents, replicas, kept_in=out, json=json, kept=kept)
-        if out is not None and kept.database is None and not json:
-            _tell_where(out, documents[0]["seed"] if replicas.several else None)
-        _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
+                    held.append(_hold(configuration, store, how))
+        _show([document for document, _ in held], replicas, out, json=json, kept=kept)
+        stay()
+        _check_failures(held, max_failures, quiet=json)
 
 
-def _show(
-    documents: list[dict[str, Any]],
-    replicas: ReplicaOptions,
-    *,
-    kept_in: Path | None,
-    json: bool,
-    kept: options.KeptOptions,
-) -> None:
-    if kept_in is not None:
-        _write_results(kept_in, kept)
-    minds = documents[0]["minds"]
-    if any(document["failed"] < document["visits"] for document in documents):
-        trust = trust_in(minds["patient"], [minds["doctor"]])
-        if trust is not None:
-            note(trust.line)
-    document = documents[0] if len(documents) == 1 else replicated(documents, replicas)
-    if json:
-        print_json(document)
-    elif len(documents) == 1:
-        show_run(console(), document)
-    else:
-        show_replicas(console(), document)
-    if kept_in is not None and not json:
-        folders = [kept_in / f"seed-{one['seed']}" for one in documents] if replicas.several else [kept_in]
-        show_by_server(console(), servers_of(path for path in map(answers_file, folders) if path.is_file()))
-
-
-def _worth_reading(configuration: Configuration) -> bool:
-    """Whether a run is so small that somebody may want to read what was said."""
-    if configuration.visits is not None:
-        return configuration.visits <= _READ
+def worth_reading(configuration: Configuration) -> bool:
+    """Returns whether a run is so small that somebody may want to read what was said."""
     fall_ill = configuration.at_work.illness.per_day * configuration.residents * configuration.days
-    return fall_ill <= _READ
+    return (configuration.visits or fall_ill) <= _READ
 
 
-def _go_on(
-    folder: Path, configuration: Configuration, on: str | None, quiet: bool, answers: str | None
-) -> tuple[dict[str, Any], str]:
-    """Goes on with a run that has not ended, or returns the document of one that has."""
-    with RecordedRun(folder) as kept:
-        check_as_begun(kept, configuration)
-        if kept.summary is not None:
-            return kept.summary, ""
-    with Store.open(folder) as store:
-        return _hold(configuration, store, on, quiet, answers)
+def _check_failures(held: Sequence[tuple[dict[str, Any], str]], max_failures: float, *, quiet: bool) -> None:
+    visits, failed = (sum(document[name] for document, _ in held) for name in ("visits", "failed"))
+    first = next((f" (the first: {why})" for _, why in held if why), "")
+    if failed * 100 > max_failures * visits:
+        raise PlayFailure(f"{failed} of {visits} visits failed{first}; run.max-failures allows {max_failures:g} %")
+    if failed and not quiet:
+        note(f"{failed} of {visits} visits failed{first}")
 
 
-def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
-    """Reads what befalls the hospital; a `UserError` where something would come after the end."""
-    events = read_events(texts, hospital, knowledge)
-    for late in (event for event in events if event.begin >= days * DAY):
-        end = f"{days:g} day{'s' * (days != 1)}"
-        raise UserError(f"--event {late.said!r} comes after the run's end, {end}; leave it out, or give --days")
-    return events
+class _How(NamedTuple):
+    """Where visits are computed, whether nothing is printed, and the database of answers, "" for none."""
+
+    on: str | None
+    quiet: bool
+    answers: str
 
 
 def _hold(
-    configuration: Configuration,
-    store: Store | None,
-    on: str | None,
-    quiet: bool,
-    answers: str | None,
-    brought: Path | None = None,
+    configuration: Configuration, store: Store | None, how: _How, brought: str = ""
 ) -> tuple[dict[str, Any], str]:
-    """Runs; returns what is printed and stored of it, and why a visit failed first, "" where none did.
+    """Runs; returns what is printed and stored of it, and why a visit failed first, "" if none did.
 
-    Where it stops before its end, it says how to go on.
+    A run that is stopped before its end says how to resume it.
     """
     setup = configuration.setup
-    silent = quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
-    with goes_on_later(store, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
+    silent = how.quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
+    with goes_on_later(store, quiet=how.quiet), watching(configuration, quiet=silent) as looks_on:
         going = run_hospital(
             configuration,
             store=store,
-            on=on,
+            on=how.on,
             watching=looks_on,
-            brought=str(brought or ""),
-            answers=answers or "",
+            brought=brought,
+            answers=how.answers,
             report=note,
         )
         came = stopping.run(going)
@@ -377,136 +340,139 @@ def _hold(
     return document if store is None else store.finish(document), came.run.first_failure
 
 
-def _end(documents: list[dict[str, Any]], max_failures: float, first: str, *, quiet: bool) -> None:
-    """Stays while somebody watches, and says how many visits failed, where they did."""
-    stay()
-    visits, failed = (sum(d[name] for d in documents) for name in ("visits", "failed"))
-    why = f" (the first: {first})" if first else ""
-    if failed * 100 > max_failures * visits:
-        raise PlayFailure(f"{failed} of {visits} visits failed{why}; run.max-failures allows {max_failures:g} %")
-    if failed and not quiet:
-        note(f"{failed} of {visits} visits failed{why}")
+def _go_on(folder: Path, configuration: Configuration, how: _How) -> tuple[dict[str, Any], str]:
+    """Resumes a run that has not ended, or returns the document of one that has."""
+    with RecordedRun(folder) as run:
+        check_as_begun(run, configuration)
+        if run.summary is not None:
+            return run.summary, ""
+    with Store.open(folder) as store:
+        return _hold(configuration, store, how)
+
+
+def _show(
+    documents: list[dict[str, Any]],
+    replicas: ReplicaOptions,
+    kept_in: Path | None,
+    *,
+    json: bool,
+    kept: options.KeptOptions,
+) -> None:
+    """Writes the results of runs and prints them, with where they are kept and how to read them."""
+    first, several = documents[0], replicas.several
+    if kept_in is not None:
+        _write_results(kept_in, kept)
+    minds = first["minds"]
+    if any(document["failed"] < document["visits"] for document in documents):
+        trust = trust_in(minds["patient"], [minds["doctor"]])
+        if trust is not None:
+            note(trust.line)
+    document = first if len(documents) == 1 else replicated(documents, replicas)
+    if json:
+        print_json(document)
+        return
+    show = show_run if len(documents) == 1 else show_replicas
+    show(console(), document)
+    if kept_in is None:
+        return
+    folders = [kept_in / f"seed-{one['seed']}" for one in documents] if several else [kept_in]
+    show_by_server(console(), servers_of(path for path in map(answers_file, folders) if path.is_file()))
+    if kept.database is None:
+        run = folders[0]
+        memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
+        each = ", each run in a folder of its own" if several else ""
+        note(f"Kept in {kept_in}{each}. Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
+        if several:
+            note(f"Beside runs of the same seeds: polyclinic results compare {kept_in} OTHER")
 
 
 def _write_results(folder: Path, kept: options.KeptOptions) -> None:
     """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too."""
     below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
     in_order = sorted(below, key=lambda one: (len(one.name), one.name))
-    for run in [folder] if (folder / RUN).is_file() else in_order:
-        with RecordedRun(run) as recorded:
-            _write(run, recorded, kept)
-        keep_results(kept.database, run, may_lack=[RUN])
+    for path in [folder] if (folder / RUN).is_file() else in_order:
+        with RecordedRun(path) as run:
+            begun, summary = run.configuration, run.summary or {}
+            setup, seed = begun.get("setup", {}), begun.get("seed", 0)
+            ledger = _ledger(path, begun, kept.database)
+            nobody = CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))
+            record = record_of(
+                kept.invocation,
+                msgspec.to_builtins(begun),
+                kind="run",
+                versions=versions() | {"polyclinic": run.package},
+                seed=seed,
+                models=_models(setup),
+                measures=MEASURES,
+                calls=call_sums(ledger) or [nobody],
+            )
+            doctor, warm_up = setup.get("doctor", "rules"), begun.get("warm_up", 0)
+            write_record(path, record, run_rows(run, seed=seed, doctor=doctor, warm_up=warm_up))
+        keep_results(kept.database, path, may_lack=[RUN])
 
 
-def _tell_where(folder: Path, seed: int | None) -> None:
-    """Says where runs are kept and how to read them; `seed` is the first of several."""
-    run = folder if seed is None else folder / f"seed-{seed}"
-    kept = f"Kept in {folder}." if seed is None else f"Kept in {folder}, each run in a folder of its own."
-    memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
-    note(f"{kept} Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
-    if seed is not None:
-        note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
-
-
-def _write(folder: Path, run: RecordedRun, kept: options.KeptOptions) -> None:
-    this, begun, summary = kept.invocation, run.configuration, run.summary or {}
-    setup = begun.get("setup", {})
-    seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
-    ledger = _ledger(folder, _calls_of_run(folder, begun, kept.database))
-    record = record_of(
-        this,
-        msgspec.to_builtins(begun),
-        kind="run",
-        versions=versions() | {"polyclinic": run.package},
-        seed=seed,
-        models=_models(setup),
-        measures=MEASURES,
-        calls=call_sums(ledger)
-        or [CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))],
-    )
-    rows = run_rows(run, seed=seed, doctor=doctor, warm_up=begun.get("warm_up", 0))
-    write_record(folder, record, rows)
-
-
-def _calls_of_run(folder: Path, begun: Mapping[str, Any], store: str | None) -> Iterable[KeptCall]:
-    """Returns every call whose answer a run keeps, in its folder or in a store."""
+def _ledger(folder: Path, begun: Mapping[str, Any], store: str | None) -> Ledger:
+    """Returns the sums of the calls of a run, whose answers are in its folder or in a store; writes the calls."""
+    answers, calls = answers_file(folder), KeptCalls()
+    ledger = Ledger(calls=calls)
     if store is not None:
-        return calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as)
-    answers = answers_file(folder)
-    return calls_of(answers) if answers.is_file() else ()
-
-
-def _ledger(folder: Path, calls: Iterable[KeptCall]) -> Ledger:
-    """Returns the sums of the calls of a run; writes the calls to its folder."""
-    kept = KeptCalls()
-    ledger = Ledger(calls=kept)
-    for call in calls:
-        ledger.add(call)
-    if kept.n:
-        kept.write(folder / CALLS)
+        for call in calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as):
+            ledger.add(call)
+    elif answers.is_file():
+        for call in calls_of(answers):
+            ledger.add(call)
+    if calls.n:
+        calls.write(folder / CALLS)
     return ledger
-
-
-def _model_of(mind: str) -> str | None:
-    try:
-        return model_of(mind)
-    except UserError:  # its file is gone since the run
-        return None
 
 
 def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
     """Returns who played which role with a model, and how it was asked."""
     file = setup.get("model_file")
     said = read_model_file(Path(file)) if file and Path(file).is_file() else NOTHING_SAID
-    roles = ("doctor", "patient", "nurse", "examiner", "pharmacist")
     named = Ledger()
-    named.asked_of |= {(role, name) for role in roles if (name := _model_of(setup.get(role, ""))) is not None}
+    for role in ("doctor", "patient", "nurse", "examiner", "pharmacist"):
+        with suppress(UserError):  # its file is gone since the run
+            if (name := model_of(setup.get(role, ""))) is not None:
+                named.asked_of.add((role, name))
     how = {key: setup.get(key) for key in ("temperature", "concurrency", "timeout")}
     return asked_models(named, said, base_urls=Address(base_url=setup.get("base_url")).base_urls, **how)
 
 
-class PaperTown(NamedTuple):
-    """What a protocol decides about a run where the user did not."""
+def town_of(
+    protocol: str, town: TownOptions, profiles: str, course: str, *, doctor: str, patient: str, nurse: str
+) -> tuple[TownOptions, str, str]:
+    """Returns the town of a protocol and who writes residents and courses; says what still differs from the paper.
 
-    hospital: str | None
-    examinations: int | None
-    profiles: str
-    course: str
-
-
-def town_of(protocol: str, given: PaperTown, *, doctor: str, patient: str, nurse: str) -> PaperTown:
-    """Returns what a run is made of, after a look at what contradicts the protocol; says what is still other.
-
-    Where no model is named that writes residents and courses, it is the patient's.
+    If no model is named that writes them, it is the patient's.
     """
     rules = followed(AgentHospitalSettings, protocol, doctor=doctor, patient=patient, nurse=nurse)
     if rules.side == "ours":
-        return given
+        return town, profiles, course
     settings, model = rules.settings, model_of(patient) or ""
-    own_hospital = given.hospital is not None and given.hospital not in PRESETS
+    own_hospital = town.hospital is not None and town.hospital not in PRESETS
     rules.check_switch("--hospital", own_hospital, "has a hospital of its own", settings.hospital.section)
-    rules.check_value("run.examinations", given.examinations, settings.examinations)
+    rules.check_value("run.examinations", town.examinations, settings.examinations)
     hospital, examinations = rules.of(settings.hospital), rules.of(settings.examinations)
     say(rules)
-    return PaperTown(
-        hospital if hospital in PRESETS else given.hospital,
-        examinations if isinstance(examinations, int) else None,
-        given.profiles or (model if rules.of(settings.profiles) == "model" else ""),
-        given.course or (model if rules.of(settings.course) == "model" else ""),
+    town = replace(
+        town,
+        hospital=hospital if hospital in PRESETS else town.hospital,
+        examinations=examinations if isinstance(examinations, int) else None,
     )
+    profiles = profiles or (model if rules.of(settings.profiles) == "model" else "")
+    return town, profiles, course or (model if rules.of(settings.course) == "model" else "")
 
 
 _MOST_READ = 500_000  # happenings of a run that is stopped by hand
-_AGAIN = "the same command goes on from there"
 
 _MAY_DIFFER = {"model_file", *ASIDE}
 """Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
 
 
-def made_of(configuration: Configuration) -> dict[str, str]:
+def fingerprints_of(configuration: Configuration) -> dict[str, str]:
     """Returns the fingerprints of the code and data of a run."""
-    prints = {"polyclinic": __version__, **of_package()}
-    setup = configuration.setup
+    prints, setup = made_of(), configuration.setup
     if not (setup.asks_models or configuration.profiles or configuration.course):
         del prints["prompts"]
     if setup.model_file is not None:
@@ -520,10 +486,17 @@ def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
         began = msgspec.convert(run.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{run.folder}: its configuration cannot be read by this version: {error}") from None
-    if alters_answers("base_url", began.setup.base_url, configuration.setup.base_url):
-        was, now = began.setup.base_url, configuration.setup.base_url
-        raise UserError(f"{run.folder} holds a run with base-url {was}, not {now}; name another folder with --out")
-    for path, (before, now) in configuration_differences(_compared(began), _compared(configuration)).items():
+    compared: list[dict[str, Any]] = []
+    for one in (began, configuration):
+        found = msgspec.json.decode(msgspec.json.encode(one))  # as it is kept
+        del found["made_of"]
+        found["setup"] = {name: value for name, value in found["setup"].items() if name not in _MAY_DIFFER}
+        compared.append(found)
+    differs: dict[str, tuple[Any, Any]] = {**configuration_differences(*compared)}
+    urls = began.setup.base_url, configuration.setup.base_url
+    if alters_answers("base_url", *urls):
+        differs = {"base-url": urls, **differs}
+    for path, (before, now) in differs.items():
         name = path.removeprefix("setup.").replace("_", "-")
         raise UserError(f"{run.folder} holds a run with {name} {before}, not {now}; name another folder with --out")
     if changed := others(began.made_of, configuration.made_of):
@@ -532,18 +505,10 @@ def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
         raise UserError(f"{run.folder} {problem}; name another folder with --out")
 
 
-def _compared(configuration: Configuration) -> dict[str, Any]:
-    """Returns what must be the same in a run that goes on, as JSON keeps it."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(configuration))
-    del found["made_of"]
-    found["setup"] = {name: value for name, value in found["setup"].items() if name not in _MAY_DIFFER}
-    return found
-
-
 @contextmanager
 def goes_on_later(store: Store | None, *, quiet: bool) -> Iterator[None]:
     """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it."""
-    how = "--out DIR keeps a run" if store is None else _AGAIN
+    how = "--out DIR keeps a run" if store is None else AGAIN
     try:
         yield
     except (BudgetSpent, PersonLeft) as stopped:

@@ -57,10 +57,12 @@ class ChairOptions:
             judge=self.judge,
             models=models,
         )
-        for role, names in ((Role.PATIENT, offered.patients), (Role.DOCTOR, offered.beside)):
+        for option, role, names in (
+            ("--patient", Role.PATIENT, offered.patients),
+            ("serve.beside", Role.DOCTOR, offered.beside),
+        ):
             for name in names:
                 if name == HUMAN:
-                    option = "--patient" if role is Role.PATIENT else "serve.beside"
                     raise UserError(f"{option} human: nobody sits here")
                 if model_of(name) is None:
                     check_mind(role, name)
@@ -68,33 +70,17 @@ class ChairOptions:
             raise UserError(f"--judge {self.judge!r} is not a model; leave it out, and rules grade the reports")
         asked = filter(None, map(model_of, (*offered.patients, *offered.beside, self.judge)))
         # What runs here takes a while to load, and is opened when somebody plays.
-        stopping.run(_can_be_opened([name for name in asked if not name.startswith("local")], models))
+        stopping.run(_check_models([name for name in asked if not name.startswith("local")], models))
         return offered
 
-    def practice_folder(self) -> Path | None:
-        """Returns where visits are to be kept, where that was said."""
-        if self.practice is not None and not self.practice.is_dir():
-            if self.practice.exists():
-                raise BadInput("this is a file; name a folder", path=self.practice)
-            if not self.practice.parent.is_dir():
-                raise BadInput(f"there is no folder {self.practice.parent}; make it first", path=self.practice)
-        return self.practice
-
-    def case_files(self) -> list[Path]:
-        """Returns the case files, after reading each of them once."""
-        for path in self.cases or ():
-            for _ in read_cases(path):
-                pass
-        return self.cases or []
-
-    def exam_files(self) -> list[Path]:
-        """Returns the files of exam questions, after reading each of them once."""
-        for path in self.exams or ():
-            read_exam(path)
-        return self.exams or []
+    def check_files(self) -> None:
+        """Reads each file once."""
+        for read, files in ((read_cases, self.cases), (read_exam, self.exams)):
+            for path in files or ():
+                list(read(path))
 
 
-async def _can_be_opened(names: list[str], models: ModelSettings) -> None:
+async def _check_models(names: list[str], models: ModelSettings) -> None:
     """Raises a UserError where a model has no address or no key; nobody is asked anything."""
     async with open_models(names, models):
         pass
@@ -130,16 +116,17 @@ def serve(
         if not folder.is_dir():
             raise BadInput(f"{no_folder(folder)}; name a run, or a folder of runs", path=folder)
     token = "" if host in LOOPBACK else secrets.token_urlsafe(18)
+    chair.check_files()
     serving = Serving(
         shown,
         host=host,
         token=token,
-        practice=chair.practice_folder(),
-        cases=chair.case_files(),
-        exams=chair.exam_files(),
+        practice=chair.practice,
+        cases=chair.cases or (),
+        exams=chair.exams or (),
         players=chair.players(models),
     )
-    if serving.practice.folder.is_dir():
+    if chair.practice is not None or serving.practice.folder.is_dir():
         try:
             serving.practice.hold()
         except PracticeTaken as taken_already:

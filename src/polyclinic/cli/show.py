@@ -140,11 +140,9 @@ class VisitView:
         show_person(self._console, f"{event.case}{doctor}", event.presentation)
         self._dim(f"    {minds}; seed {event.seed}; at most {event.max_turns} turns")
         for picture in event.pictures:
-            seen = f", SHA-256 {picture.sha256[:16]}" if picture.sha256 else ", fetched by the endpoint of the model"
-            self._dim(f"    the doctor is shown a picture: {picture.name}{seen}", soft_wrap=True)
-        if event.one_step:
-            self._dim("    one step: the doctor reads the whole record")
-        self._console.print()
+            seen = f"SHA-256 {picture.sha256[:16]}" if picture.sha256 else "fetched by the endpoint of the model"
+            self._dim(f"    the doctor is shown a picture: {picture.name}, {seen}", soft_wrap=True)
+        self._dim("    one step: the doctor reads the whole record\n" if event.one_step else "")
 
     def _convene(self, event: Convened) -> None:
         self._console.rule(Text(f"Case {event.case}, discussion", style="bold"), align="left")
@@ -245,23 +243,19 @@ def show_end(
     team = () if isinstance(visit, Visit) else visit.consultations
     words, report, expected = _end_words(language_of(visit)), visit.report, expected or {}
     shown = Table(title_justify="left", show_lines=True, expand=False)
-    shown.add_column("")
-    shown.add_column(words["by_director"] if team else words["report"], overflow="fold")
-    shown.add_column(words["truth"], overflow="fold")
+    for name in ("", words["by_director"] if team else words["report"], words["truth"]):
+        shown.add_column(name, overflow="fold")
     diagnoses = Text(words["no_report"] if report is None else words["none_named"])
     if report is not None and report.diagnoses:
-        diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
-    truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
+        diagnoses = Text("\n").join(map(diagnosis_text, report.diagnoses))
     right = _VERDICT[verdict(report, visit.truth, knowledge)]
+    truth = Text("\n").join(map(diagnosis_text, revealed.diagnoses))
     shown.add_row(Text.assemble(words["diagnosis"] + " ", right), diagnoses, truth)
     if report is not None:
-        for name, reported, so in (
-            ("symptoms", report.symptoms, expected.get(Aspect.SYMPTOMS, ())),
-            ("examinations", report.examinations, expected.get(Aspect.EXAMINATIONS, ())),
-            ("rationale", report.rationale, revealed.rationale),
-            ("treatment", report.treatment, revealed.treatment),
-        ):
-            shown.add_row(words[name], _items(reported), _items(so))
+        so = {"symptoms": expected.get(Aspect.SYMPTOMS, ()), "examinations": expected.get(Aspect.EXAMINATIONS, ())}
+        for name in ("symptoms", "examinations", "rationale", "treatment"):
+            known = so[name] if name in so else getattr(revealed, name)
+            shown.add_row(words[name], _items(getattr(report, name)), _items(known))
     if revealed.severity:
         shown.add_row(words["severity"], "", words["severities"][revealed.severity])
     console.print(shown, "")
@@ -312,35 +306,27 @@ def diagnosis_text(diagnosis: Diagnosis) -> Text:
 def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge: Knowledge) -> None:
     """Prints the table of many visits with its counts, and of teams how soon they agreed."""
     teams = [visit for visit in visits if not isinstance(visit, Visit)]
-    unit = "rounds" if teams else "turns"
+    unit, n, spoken = "rounds" if teams else "turns", len(visits), 0
     shown = table(None, ("case", unit, "end", "diagnosis", "", "truth"), right=(unit,))
     shown.columns[4].justify, shown.columns[4].no_wrap = "center", True
     counts: Counter[Verdict] = Counter()
-    spoken = 0
     for visit in visits:
         right = verdict(visit.report, visit.truth, knowledge)
         counts[right] += 1
         turns = visit.turns if isinstance(visit, Visit) else visit.rounds
         spoken += turns
         named = Text("none named", style="dim") if visit.report is None else diagnoses_text(visit.report, most=1)
-        sign, style = _VERDICT[right]
         truth = "; ".join(diagnosis.name for diagnosis in visit.truth.diagnoses)
-        shown.add_row(visit.case, str(turns), visit.end, named, Text(sign, style=style), truth)
+        shown.add_row(visit.case, turns, visit.end, named, Text(*_VERDICT[right]), truth)
     console.print(shown)
-    n = len(visits)
     parts = [f"{counts[v]} {v}" for v in Verdict if counts[v] or v in (Verdict.RIGHT, Verdict.WRONG)]
     mean = f"; {spoken / n:.1f} {unit} a visit" if n else ""
-    console.print(Text(f"\n{counted(n, 'visit')}: {', '.join(parts)}{mean}", style="bold"))
+    console.print(f"\n{counted(n, 'visit')}: {', '.join(parts)}{mean}", style="bold")
     console.print("right: the diagnosis by whatever name, or a kind of it", style="dim")
     if teams:
-        _show_agreement(console, teams)
-
-
-def _show_agreement(console: Console, visits: Sequence[TeamVisit]) -> None:
-    held = [v for v in visits if v.end is not End.FAILED]
-    reached = Counter(v.consensus for v in held if v.consensus is not None)
-    rounds = ", ".join(f"{count} after {number}" for number, count in sorted(reached.items()))
-    console.print(f"consensus in {reached.total()} of {len(held)} discussions{f' ({rounds})' if rounds else ''}")
-    kept = sum(v.kept for v in visits)
-    if kept:
-        console.print(f"{counted(kept, 'unusable answer')} of doctors, whose last report stood")
+        held = [v for v in teams if v.end is not End.FAILED]
+        reached = Counter(v.consensus for v in held if v.consensus is not None)
+        rounds = ", ".join(f"{count} after {number}" for number, count in sorted(reached.items()))
+        console.print(f"consensus in {reached.total()} of {len(held)} discussions{f' ({rounds})' if rounds else ''}")
+        if kept := sum(v.kept for v in teams):
+            console.print(f"{counted(kept, 'unusable answer')} of doctors, whose last report stood")

@@ -37,11 +37,9 @@ from polyclinic.models.ledger import Spending
 from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, read_record, replacing
-from polyclinic.results.joining import flat_rows, join, told_apart
+from polyclinic.results.folder import CALLS, RECORD, RunResults, read_record, read_results, replacing
+from polyclinic.results.joining import compare_results, flat_rows, join, told_apart
 from polyclinic.results.printed import differences, printed, show
-from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import (
     DIR,
     MODELS,
@@ -202,14 +200,10 @@ def _cells(
         for (name, swept), seed in product(_swept(one, _with_data(one, options, data)), plan.seeds):
             folder = out / "runs" / f"{name}-seed-{seed}".replace(" ", "-")
             given = {**swept, **played, **common, "seed": seed, "out": str(folder)}
-            yield StudyCell(folder, _bind(folder.name, one.command, given))
-
-
-def _bind(name: str, command: str, options: Mapping[str, Any]) -> BoundCommand:
-    try:
-        return bind(command, options, f"run {name}")
-    except CycloptsError as error:
-        raise UserError(f"run {name}: {complaint(error)}") from None
+            try:
+                yield StudyCell(folder, bind(one.command, given, f"run {folder.name}"))
+            except CycloptsError as error:
+                raise UserError(f"run {folder.name}: {complaint(error)}") from None
 
 
 def _swept(one: PlannedRun, options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -283,11 +277,8 @@ def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) 
 
 
 def _each_once(things: Iterable[T]) -> list[T]:
-    found: list[T] = []
-    for thing in things:
-        if thing not in found:
-            found.append(thing)
-    return found
+    found = list(things)
+    return [thing for place, thing in enumerate(found) if thing not in found[:place]]
 
 
 def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions, *, left: str, json: bool) -> None:

@@ -11,19 +11,7 @@ from rich.console import Console
 
 from polyclinic.evaluations.aie.people import ViewByPeople
 from polyclinic.judging.pairs import CRITERIA, Judgements, View
-from polyclinic.judging.people import (
-    CountsByPeople,
-    MeansByPeople,
-    PairsByPeople,
-    PeopleFigures,
-    Percent,
-    QuestionAgreement,
-    RecordsByPeople,
-    RoundsByPeople,
-    agreed,
-    figures,
-    marks_by_item,
-)
+from polyclinic.judging.people import PeopleFigures, Percent, QuestionAgreement, agreed, figures, marks_by_item
 from polyclinic.judging.verdicts import PersonsVerdict, forms
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output
@@ -31,7 +19,7 @@ from polyclinic.statistics.agreement import Agreement
 from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import Column, cell, few_comparisons, table, table_of
+from polyclinic.terminal.tables import Column, cell, crossed, few_comparisons, table, table_of
 
 
 def with_people(output: Output, said: Sequence[PersonsVerdict], *, seed: int, form: str = "") -> Output:
@@ -97,41 +85,31 @@ def show_figures(screen: Console, found: Mapping[str, PeopleFigures]) -> None:
     if not rows:
         return
     screen.print(table(None, list(rows[0]), (row.values() for row in rows)))
-    pairs = [c.n for one in found.values() if isinstance(one, PairsByPeople) for c in one.criteria.values()]
+    pairs = [c.n for one in found.values() for c in one.criteria.values()]
     if told := few_comparisons(pairs):
         screen.print(told, style="yellow")
-    if any(isinstance(one, RoundsByPeople) for one in found.values()):
+    if any("not asked, not examined" in one.shares for one in found.values()):
         screen.print('"not asked": accuracy as the paper prints it, where question 3 is "No".', style="dim")
     screen.print()
 
 
 def _rows(found: PeopleFigures) -> list[dict[str, object]]:
     """Returns the figures of one doctor, or one method, by heading."""
-    match found:
-        case RoundsByPeople():
-            shares = {"relevant": found.relevance, "consistent": found.consistency}
-            orders = {"asked, examined": found.arrived, "not asked, not examined": found.as_printed}
-            return [{"#QA": found.qa, **_percents(shares), "#Test": found.tests, **_percents(orders)}]
-        case RecordsByPeople():
-            return [{**_percents({"all right": found.right, **found.parts}), "n": found.right.n}]
-        case PairsByPeople():
-            return [
-                {
-                    "criterion": criterion,
-                    "doctor": doctor,
-                    "wins of decided": cell(rate.percent, ".0f %"),
-                    "strength": cell(one.strengths[doctor].strength, "+.2f"),
-                    "ties": rate.ties,
-                    "n": one.n,
-                }
-                for criterion, one in found.criteria.items()
-                for doctor, rate in one.win_rates.items()
-            ]
-        case CountsByPeople():
-            return [{**found.counts, "n": found.n}]
-        case MeansByPeople():
-            n = max((one.n for one in found.means.values()), default=0)
-            return [{**{question: cell(one, ".3f") for question, one in found.means.items()}, "n": n}]
+    if not found.criteria:
+        means = {question: cell(one, ".3f") for question, one in found.means.items()}
+        return [{"n": found.n, **found.counts, **_percents(found.shares), **means}]
+    return [
+        {
+            "criterion": criterion,
+            "doctor": doctor,
+            "wins of decided": cell(rate.percent, ".0f %"),
+            "strength": cell(one.strengths[doctor].strength, "+.2f"),
+            "ties": rate.ties,
+            "n": one.n,
+        }
+        for criterion, one in found.criteria.items()
+        for doctor, rate in one.win_rates.items()
+    ]
 
 
 def _percents(shares: Mapping[str, Percent]) -> dict[str, object]:
@@ -151,14 +129,13 @@ def show_judgements(screen: Console, judgements: Judgements | None, people: Mapp
             sources = {judgements.judge: judged, **sources}
         if not sources:
             continue
-        title = f"judged by {' and by '.join(sources)} as a {view}: win rate without ties, strength [95 %]"
-        shown = table(title, ("doctor", *criteria))
         every = [one for of_one in sources.values() for one in of_one.values()]
+        rows: dict[str, dict[str, object]] = {}
         for doctor in dict.fromkeys(name for one in every for name in one.win_rates):
             for place, (name, of_one) in enumerate(sources.items()):
-                cells = (_won(of_one.get(one), doctor) for one in criteria)
-                shown.add_row(plain(f"  {name}" if place else doctor), *cells)
-        shown.add_section()
+                rows[f"{doctor}, {name}" if place else doctor] = {
+                    one: _won(of_one.get(one), doctor) for one in criteria
+                }
         counts: dict[str, tuple[Mapping[str, Any], Callable[[Any], object]]] = {
             "comparisons": (judged, lambda one: one.n),
             "ties": (judged, lambda one: one.ties),
@@ -170,8 +147,9 @@ def show_judgements(screen: Console, judgements: Judgements | None, people: Mapp
         }
         for name, (of_some, count) in counts.items():
             if of_some:
-                shown.add_row(name, *(cell(count(of_some[one]) if one in of_some else None) for one in criteria))
-        screen.print(shown)
+                rows[name] = {one: count(of_some[one]) for one in criteria if one in of_some}
+        title = f"judged by {' and by '.join(sources)} as a {view}: win rate without ties, strength [95 %]"
+        screen.print(crossed(title, rows, corner="doctor", missing=NOTHING))
         if few := few_comparisons(one.n for one in every):
             screen.print(few, style="yellow")
         screen.print()

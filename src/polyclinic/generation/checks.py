@@ -1,17 +1,10 @@
-"""What must hold of drawn patients, whatever their diseases: each check counts and names what is wrong.
-
-Where patients may err, or an instrument may, a share of contradictions is allowed; it is exceeded where a Wilson
-interval of 95 % lies above it, so that chance alone fails no check.
-"""
+"""What a disease must make true of the patients drawn with it: each check counts and names what is wrong."""
 
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import fmean
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,16 +14,14 @@ from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.body import PRESENT, along
 from polyclinic.knowledge.check import check_knowledge
-from polyclinic.knowledge.data import SEVERITIES, Data, Severity
+from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_body import DiseaseBody, meets
 from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import lexicon_of
-from polyclinic.knowledge.physiology import Physiology, physiology_of, within_limits
+from polyclinic.knowledge.physiology import physiology_of, within_limits
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import Language
-from polyclinic.statistics.uncertainty import wilson
-from polyclinic.yaml_files import read_yaml
 
 ADULT = 18
 
@@ -130,23 +121,9 @@ def _places(knowledge: Knowledge, language: Language) -> dict[tuple[str, str], t
 
 _EXAMPLES = 5
 _ERRORS = 5.0  # standard deviations of an instrument
-_SEVERAL = 3  # contradictions; fewer can be chance, whatever the share
 _ALIKE = 0.1  # shares of symptoms that lead alike
-
-
-class _AtMost(Data, frozen=True, kw_only=True):
-    at_most: float  # per cent of children
-    texts: frozenset[str] = frozenset()
-
-
-class _Expected(Data, frozen=True, kw_only=True):
-    in_children: dict[str, _AtMost]
-    normal: tuple[str, ...]
-
-
-@functools.cache
-def _expected() -> _Expected:
-    return read_yaml(Path(__file__).with_suffix(".yaml"), _Expected)
+_READ = 500  # patients that the reader reads; it takes longer than to draw them
+_CALIBRATED = 3.0  # points
 
 
 class CheckTally(msgspec.Struct, kw_only=True):
@@ -156,56 +133,21 @@ class CheckTally(msgspec.Struct, kw_only=True):
     failed: int = 0
     examples: list[str] = msgspec.field(default_factory=list)
 
-    def count(self, failed: bool, *said: str, of: CheckedPatient | None = None) -> None:
-        """Counts one more; a failure is an example if there are not enough, in the patient's line if it is one's."""
+    def count(self, failed: bool, example: Callable[[], str]) -> None:
+        """Counts one more; a failure is an example, if there are not enough."""
         self.tried += 1
         self.failed += failed
-        if failed:
-            self.say(", ".join(said) if of is None else of.line(*said))
-
-    def say(self, example: str) -> None:
-        """Keeps an example, if there are not enough."""
-        if len(self.examples) < _EXAMPLES:
-            self.examples.append(example)
-
-
-Looking = Generator[None, CheckedPatient | None, CheckTally]
-"""A check that is sent one patient after the other and then None, at which it returns what it found."""
-
-
-class CheckContext(NamedTuple):
-    """What checks look things up in: a knowledge, the language of the records, and how many patients there will be."""
-
-    knowledge: Knowledge
-    language: Language = "en"
-    n: int = 1
-
-    @property
-    def physiology(self) -> Physiology:
-        """The quantities of the knowledge."""
-        return physiology_of(self.knowledge)
+        if failed and len(self.examples) < _EXAMPLES:
+            self.examples.append(example())
 
 
 Looked = Iterator[list[str]]
 """For each thing that was looked at, what is wrong with it."""
 
 
-def _each(look: Callable[[CheckContext, CheckedPatient], Looked]) -> Callable[[CheckContext], Looking]:
-    """Returns the check that looks at one patient at a time."""
-
-    def looking(context: CheckContext) -> Looking:
-        tally = CheckTally()
-        while (patient := (yield)) is not None:
-            for wrong in look(context, patient):
-                tally.count(bool(wrong), *wrong, of=patient)
-        return tally
-
-    return looking
-
-
-def _one_value(context: CheckContext, patient: CheckedPatient) -> Looked:
+def _one_value(knowledge: Knowledge, patient: CheckedPatient) -> Looked:
     """Yields whether every quantity has one value."""
-    physiology = context.physiology
+    physiology = physiology_of(knowledge)
     wrong = [f"{item} {values}" for item, values in patient.shown.items() if len(set(values)) > 1]
     for item, reading in physiology.panels.items():
         shown, of = patient.number(item), patient.number(reading.of)
@@ -225,16 +167,16 @@ def _one_value(context: CheckContext, patient: CheckedPatient) -> Looked:
     yield wrong
 
 
-def _pressures(_: CheckContext, patient: CheckedPatient) -> Looked:
+def _pressures(_: Knowledge, patient: CheckedPatient) -> Looked:
     systolic, diastolic = patient.number("systolic"), patient.number("diastolic")
     if systolic is not None and diastolic is not None:
         yield [patient.values(("systolic", "diastolic"))] if systolic <= diastolic else []
 
 
-def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
+def _definition(knowledge: Knowledge, patient: CheckedPatient) -> Looked:
     """Yields whether the patient meets what its disease is diagnosed by, at its severity."""
-    physiology = context.physiology
-    values: dict[str, float | str | bool] = {s: s in patient.present for s in context.knowledge.symptoms}
+    physiology = physiology_of(knowledge)
+    values: dict[str, float | str | bool] = {s: s in patient.present for s in knowledge.symptoms}
     unmet: list[str] = []
     for criterion in patient.disease.criteria.at(patient.severity):
         for leaf in criterion.leaves():
@@ -254,9 +196,9 @@ def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
     yield unmet
 
 
-def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
+def _impossible(knowledge: Knowledge, patient: CheckedPatient) -> Looked:
     """Yields whether somebody of the patient's age and sex can have all this, and have it together."""
-    known, physiology, present = context.knowledge, context.physiology, patient.present
+    known, physiology, present = knowledge, physiology_of(knowledge), patient.present
     wrong = [s for s in present if not known.symptoms[s].possible(patient.age, patient.sex)]
     wrong += [e for e in patient.done if not known.examinations[e].possible(patient.age, patient.sex)]
     wrong += [f"{a} and {b}" for a, b in physiology.body.apart if a in present and b in present]
@@ -269,229 +211,38 @@ def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
     yield sorted(wrong)
 
 
-def _complaint(context: CheckContext, patient: CheckedPatient) -> Looked:
+def _complaint(knowledge: Knowledge, patient: CheckedPatient) -> Looked:
     """Yields whether the symptom that the disease leads with stands in the complaint, where the patient has it."""
-    symptoms, disease = context.knowledge.symptoms, patient.disease
+    symptoms, disease = knowledge.symptoms, patient.disease
     come_for = [s for s in disease.symptoms if symptoms[s].complaint and symptoms[s].section == "symptoms"]
     shares = {s: disease.share(symptoms[s], patient.severity) for s in come_for if symptoms[s].parent is None}
     least = max(shares.values(), default=0.0) - _ALIKE
     leading = [s for s, share in shares.items() if share >= least and s in patient.present]
     if leading:
         person = patient.drawn.case.presentation
-        said = lexicon_of(context.knowledge, person.language).read(person.complaint)
+        said = lexicon_of(knowledge, person.language).read(person.complaint)
         told = any(said.get(s, False) for s in leading)
         yield [] if told else [f"no {' or '.join(leading)} in {person.complaint!r}"]
 
 
-class _MustAgree(NamedTuple):
-    """Two things that must agree: of how many percent of whom they may contradict one another, and why."""
-
-    what: str
-    allowed: float
-    of: Callable[[CheckedPatient], bool]
-    contradict: Callable[[CheckedPatient], bool]
-    items: tuple[str, ...]
-
-
-_PAIRS: Mapping[str, tuple[_MustAgree, ...]] = {
-    # Fever comes and goes, and is not always felt.
-    "fever told and measured": (
-        _MustAgree(
-            "a high fever is told, and less than 37.5 measured",
-            2,
-            lambda p: "high_fever" in p.present,
-            lambda p: (p.number("temperature") or 0) < 37.5,
-            ("temperature",),
-        ),
-        _MustAgree(
-            "39 or more is measured, and no fever told",
-            3,
-            lambda p: (p.number("temperature") or 0) >= 39,
-            lambda p: "fever" not in p.present,
-            ("temperature",),
-        ),
-    ),
-    # A slow fibrillation can feel regular, and extra beats irregular.
-    "pulse and ECG": (
-        _MustAgree(
-            "atrial fibrillation in the ECG, and a pulse that is not irregular",
-            5,
-            lambda p: p.text("ecg") == "absent_p",
-            lambda p: p.text("rhythm") != "irregular",
-            ("ecg", "rhythm"),
-        ),
-        _MustAgree(
-            "an irregular pulse without atrial fibrillation in the ECG",
-            1,
-            lambda p: p.text("ecg") not in ("", "absent_p"),
-            lambda p: p.text("rhythm") == "irregular",
-            ("ecg", "rhythm"),
-        ),
-    ),
-    # Iron and liquorice blacken stools too, and a test can miss.
-    "stools and occult blood": (
-        _MustAgree(
-            "bleeding that blackens the stools, and a negative test for blood",
-            5,
-            lambda p: (
-                p.drawn.body.shown.get("gut_bleeding", "") == "black"
-                or ("black_stools" in p.present and p.is_touched(("gut_bleeding",)))
-            ),
-            lambda p: p.text("occult_blood") == "negative",
-            ("occult_blood",),
-        ),
-    ),
+CHECKS: Mapping[str, Callable[[Knowledge, CheckedPatient], Looked]] = {
+    "one value of a quantity in a visit": _one_value,
+    "systolic above diastolic": _pressures,
+    "definition of disease and severity met": _definition,
+    "no impossible pair": _impossible,
+    "leading symptom in the complaint": _complaint,
 }
+"""The checks of a drawn patient, by name."""
 
 
-def _agreement(pairs: tuple[_MustAgree, ...]) -> Callable[[CheckContext], Looking]:
-    """Returns the check that some things agree in all but a few patients."""
-
-    def looking(_: CheckContext) -> Looking:
-        tallies = [CheckTally() for _ in pairs]
-        while (patient := (yield)) is not None:
-            for pair, tally in zip(pairs, tallies, strict=True):
-                if pair.of(patient):
-                    tally.count(pair.contradict(patient), pair.what, patient.values(pair.items), of=patient)
-        found = CheckTally()
-        for pair, tally in zip(pairs, tallies, strict=True):
-            found.tried += tally.tried
-            if tally.failed >= _SEVERAL and wilson(tally.failed, tally.tried)[0] > pair.allowed:
-                found.failed += tally.failed
-                found.examples += tally.examples
-        return found
-
-    return looking
-
-
-_BANDS = ((0, 0), (1, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
-_ENOUGH_KNOWLEDGE_CHECK = 30  # people of an age and sex that a share is taken of
-_ONE_OF_ONE = 1.959964
-_ONE_OF_MANY = 3.29  # standard deviations: of more than a hundred groups one in twenty would fail by chance
-_WITHIN = 95.0  # per cent within the reference range
-_READ = 500  # patients that the reader reads; it takes longer than to draw them
-_CALIBRATED = 3.0  # points
-
-_CHILD = 13
-
-
-def _band(age: float) -> tuple[int, int]:
-    return next(band for band in _BANDS if age < band[1] + 1)
-
-
-def _normal_values(context: CheckContext) -> Looking:
-    """Counts groups (item, band of age, sex, and each item over all) that lie too seldom within the reference range."""
-    physiology = context.physiology
-    items = {
-        id: physiology.derived[id].of if id in physiology.derived else (id,)
-        for id in _expected().normal
-        if id in physiology.places
-    }
-    groups: dict[tuple[str, str], list[bool]] = {}
-    outside: dict[str, str] = {}
-    while (patient := (yield)) is not None:
-        first, last = _band(patient.age)
-        for id, of in items.items():
-            value = patient.number(id)
-            if value is None or patient.is_touched(of):
-                continue
-            low, high = physiology.range(physiology.places[id][1], patient.age, patient.sex)
-            is_inside = (low is None or value >= low) and (high is None or value <= high)
-            group = f"{id}, {patient.sex}, {first} to {last} years"
-            groups.setdefault((id, group), []).append(is_inside)
-            if not is_inside:
-                outside[group] = patient.line(f"{id} {value:g}")
-    tally = CheckTally()
-    ordered = sorted(groups.items(), key=lambda g: sum(g[1]) / len(g[1]))
-    told = [(group, inside, _ONE_OF_MANY, f"; {outside.get(group, '')}") for (_, group), inside in ordered]
-    for id in items:
-        every = list(itertools.chain.from_iterable(inside for key, inside in ordered if key[0] == id))
-        told.append((f"{id}, everybody", every, _ONE_OF_ONE, ""))
-    for group, inside, z, example in told:
-        n, within = len(inside), sum(inside)
-        if n >= _ENOUGH_KNOWLEDGE_CHECK:
-            few = wilson(within, n, z=z)[1] < _WITHIN
-            tally.count(few, f"{group}: {100 * within / n:.1f} % of {n} within the range{example}")
-    return tally
-
-
-def _adult_illness_in_children(context: CheckContext) -> Looking:
-    """Counts chronic illnesses of adults that more children have than published, whose disease does not touch them."""
-    there = context.knowledge.symptoms.keys() | context.physiology.places.keys()
-    expected = _expected().in_children
-    tallies = {id: CheckTally() for id in expected if id in there}
-    while (patient := (yield)) is not None:
-        for id, tally in tallies.items() if patient.age < _CHILD else ():
-            texts = expected[id].texts
-            if id in patient.disease.symptoms or (texts and (patient.is_touched((id,)) or id not in patient.shown)):
-                continue
-            has = patient.text(id) in texts if texts else id in patient.present
-            tally.count(has, patient.values((id,)) or id, of=patient)
-    found = CheckTally()
-    for id, tally in tallies.items():
-        if tally.tried >= _ENOUGH_KNOWLEDGE_CHECK:
-            most = expected[id].at_most
-            percent = 100 * tally.failed / tally.tried
-            some = f"; {tally.examples[0]}" if tally.examples else ""
-            told = f"{id}: {percent:.1f} % of {tally.tried} children under {_CHILD}, published at most {most:g} %"
-            found.count(wilson(tally.failed, tally.tried)[0] > most, told + some)
-    return found
-
-
-def _calibration(context: CheckContext) -> Looking:
-    """Counts the patients that the reader of everything reads, and by how many it is too sure or too unsure."""
-    reader, ids, every = Reader(context.knowledge), list(context.knowledge.diseases), max(1, context.n // _READ)
-    seen, stated, right = 0, list[float](), list[bool]()
-    while (patient := (yield)) is not None:
-        seen += 1
-        if (seen - 1) % every:
-            continue
-        record = patient.drawn.case.record
-        said, reading = reader.read_history(record)
-        reader.read_findings(record.findings, reading)
-        by_disease = reader.members[:-1] @ normalise(said + reading.log())
-        stated.append(float(by_disease.max()))
-        right.append(ids[int(np.argmax(by_disease))] == patient.disease.id)
-    tally = CheckTally(tried=len(right))
-    if right:
-        held, share = 100 * fmean(stated), 100 * fmean(right)
-        if abs(held - share) > _CALIBRATED:
-            tally.failed = max(1, round(abs(held - share) * len(right) / 100))
-        tally.say(f"held probable {held:.1f} %, right {share:.1f} % of {len(right)}")
-    return tally
-
-
-CHECKS: Mapping[str, Callable[[CheckContext], Looking]] = {
-    "one value of a quantity in a visit": _each(_one_value),
-    "systolic above diastolic": _each(_pressures),
-    "definition of disease and severity met": _each(_definition),
-    "no impossible pair": _each(_impossible),
-    "leading symptom in the complaint": _each(_complaint),
-    **{name: _agreement(pairs) for name, pairs in _PAIRS.items()},
-    "normal vital signs and blood counts": _normal_values,
-    "no chronic adult illness in children beyond published rates": _adult_illness_in_children,
-    "calibration of the exact reader": _calibration,
-}
-"""The checks of drawn patients, by name."""
-
-
-def check_patients(
-    patients: Iterable[CheckedPatient], context: CheckContext, names: Container[str] = CHECKS
-) -> dict[str, CheckTally]:
-    """Returns what the checks of some names find in patients."""
-    looking = {name: check(context) for name, check in CHECKS.items() if name in names}
-    for one in looking.values():
-        next(one)
+def check_patients(patients: Iterable[CheckedPatient], knowledge: Knowledge) -> dict[str, CheckTally]:
+    """Returns what the checks find in patients."""
+    tallies = {name: CheckTally() for name in CHECKS}
     for patient in patients:
-        for one in looking.values():
-            one.send(patient)
-    found: dict[str, CheckTally] = {}
-    for name, one in looking.items():
-        try:
-            one.send(None)
-        except StopIteration as end:
-            found[name] = end.value
-    return found
+        for name, look in CHECKS.items():
+            for wrong in look(knowledge, patient):
+                tallies[name].count(bool(wrong), functools.partial(patient.line, *wrong))
+    return tallies
 
 
 class KnowledgeChecked(msgspec.Struct, frozen=True, kw_only=True):
@@ -512,7 +263,6 @@ def check_all(
     n: int,
     seed: int,
     whole: Knowledge | None = None,
-    language: Language = "en",
     advance: Callable[[], None] = lambda: None,
 ) -> KnowledgeChecked:
     """Checks the files of a knowledge, and n patients drawn from it; some checks need hundreds.
@@ -521,21 +271,34 @@ def check_all(
     after each patient.
     """
     whole = whole or knowledge
-    files = CheckTally(tried=len(whole.diseases) + len(whole.symptoms) + len(whole.examinations) + len(whole.drugs))
-    for flaw in check_knowledge(whole):
-        files.failed += 1
-        files.say(f"{flaw.where}: {flaw.problem}")
+    flaws = [f"{flaw.where}: {flaw.problem}" for flaw in check_knowledge(whole)]
+    entries = len(whole.diseases) + len(whole.symptoms) + len(whole.examinations) + len(whole.drugs)
+    files = CheckTally(tried=entries, failed=len(flaws), examples=flaws[:_EXAMPLES])
     definitions = CheckTally()
     for disease in knowledge.diseases.values():
         for severity in SEVERITIES:
-            definitions.count(not disease.criteria.at(severity), f"{disease.id}, {severity}: no criteria")
+            told = functools.partial("{}, {}: no criteria".format, disease.id, severity)
+            definitions.count(not disease.criteria.at(severity), told)
+    reader, ids, every = Reader(knowledge), list(knowledge.diseases), max(1, n // _READ)
+    stated: list[float] = []
+    right: list[bool] = []
 
     def patients() -> Iterator[CheckedPatient]:
-        for patient in draw_patients(knowledge, n=n, seed=seed, language=language):
-            yield checked(patient, knowledge)
+        for number, drawn in enumerate(draw_patients(knowledge, n=n, seed=seed)):
+            yield checked(drawn, knowledge)
+            if number % every == 0:
+                said, reading = reader.read_history(drawn.case.record)
+                reader.read_findings(drawn.case.record.findings, reading)
+                by_disease = reader.members[:-1] @ normalise(said + reading.log())
+                stated.append(float(by_disease.max()))
+                right.append(ids[int(np.argmax(by_disease))] == drawn.disease.id)
             advance()
 
-    found = check_patients(patients(), CheckContext(knowledge, language, n))
+    found = check_patients(patients(), knowledge)
+    held, share = 100 * fmean(stated), 100 * fmean(right)
+    off, line = abs(held - share), f"held probable {held:.1f} %, right {share:.1f} % of {len(right)}"
+    failed = max(1, round(off * len(right) / 100)) if off > _CALIBRATED else 0
+    found["calibration of the exact reader"] = CheckTally(tried=len(right), failed=failed, examples=[line])
     return KnowledgeChecked(
         patients=n, checks={"files": files, "diseases state their definition": definitions, **found}
     )

@@ -35,7 +35,7 @@ from polyclinic.frames import Tabular
 from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.journey import House, VisitEnd
-from polyclinic.hospital.floor.lines import OF_SEVERITY, ORDER, Encounter
+from polyclinic.hospital.floor.lines import OF_SEVERITY, Encounter
 from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
@@ -43,8 +43,17 @@ from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
-from polyclinic.hospital.record.figures import Figures, incident
-from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, HarmCause, What
+from polyclinic.hospital.record.figures import Figures
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    ORDER,
+    TURNED_AWAY,
+    Acuity,
+    FollowUpOutcome,
+    HarmCause,
+    What,
+)
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.acuity import TARGETS
@@ -135,7 +144,6 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     summary: Figures  # what the log says
     groups: Figures  # the same by disease, department, acuity, level and hour
     learnt: Figures  # by the doctors
-    incidents: tuple[Figures, ...] = ()  # of each event, results before, during and after it
     first_failure: str = ""  # whose visit failed first, and why
 
 
@@ -229,7 +237,6 @@ class Simulation:
             if self.learning is not None:
                 await self.learning.finish()
             account = self.log.account
-            rows = account.visits.rows()
             return SimulatedRun(
                 days=time.now / DAY,
                 visits=self.came,
@@ -238,7 +245,6 @@ class Simulation:
                 still_ill=self.ill,
                 summary=account.summary(),
                 groups=account.groups(),
-                incidents=tuple(incident(rows, event.said, event.begin, event.end) for event in self.events),
                 learnt=account.learnt(),
                 first_failure=account.first_failure,
             )
@@ -337,7 +343,7 @@ class Simulation:
             return natures[-1][0]
 
         ended, episode = yield from self.house.visit(plan.visit, plan.decided, admit)
-        if ended is VisitEnd.TURNED_AWAY:
+        if ended in TURNED_AWAY:
             tonight = (self.clock.now // DAY + 1) * DAY - self.house.coming.seconds - 1
             yield self.clock.at(self._opportunity(tonight, self.town.times(onset)[1], at_once=False))
             if not self.closed:
@@ -521,7 +527,12 @@ class Simulation:
         self._note(visit.who, events.GotWorse(severity=severity, level=level))
         before, request = visit.episode, plan.request
         if before is None:
-            self._is_seen(visit, worse.case)
+            # Who gets worse before a nurse has called it moves up by what anybody sees, as anybody does of level 1.
+            seen = Acuity.EMERGENCY if visit.right_level == 1 else self.at_the_door and self.at_the_door(worse.case)
+            if seen is not None and ORDER[visit.acuity] > ORDER[seen]:
+                visit.acuity = seen
+                if visit.ticket is not None:
+                    self.house.floor.move_up(visit.ticket, seen)
         if request is None:
             return  # what is launched from now on is about how it is now
         again = None if before is None else before.worse
@@ -538,15 +549,6 @@ class Simulation:
         visit.episode = again
         if before is not None and before.at_door is not None:
             yield from self._notice(visit, before.at_door, look_again(worse.case, before.at_door))
-
-    def _is_seen(self, visit: Encounter, case: Case) -> None:
-        """Who gets worse before a nurse has called it moves up by what anybody sees, as anybody does of level 1."""
-        seen = Acuity.EMERGENCY if visit.right_level == 1 else self.at_the_door and self.at_the_door(case)
-        if seen is None or (visit.acuity is not None and ORDER[visit.acuity] <= ORDER[seen]):
-            return
-        visit.acuity = seen
-        if visit.ticket is not None:
-            self.house.floor.move_up(visit.ticket, seen)
 
     def _notice(self, visit: Encounter, before: AtDoor, now: AtDoor) -> Steps:
         """Has somebody look at the patient again at the next interval; who lies there lifeless is seen at once."""

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from polyclinic.answering.outcome import Outcome
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
-from polyclinic.judging.people import people_words
-from polyclinic.judging.sorting import Counted, Sorted, Sorting, Word, Words
-from polyclinic.judging.verdicts import read_verdicts
+from polyclinic.judging.people import read_people_words
+from polyclinic.judging.sorting import Counted, Sorted, Sorting, Words
 from polyclinic.models.model import Model
 from polyclinic.questions.exam import ExamQuestion
 
@@ -54,7 +55,6 @@ class Categories(Counted[ErrorCategory], frozen=True, kw_only=True):
     unasked: int  # wrong answers that no person sorted, where there is no judge
     answers: tuple[Categorised, ...]
     version: int = VERSION
-    prompts: str = ""  # hash of the prompts; "" without a judge
 
 
 _ANSWER = answer_type("Category", [("analysis", str), ("category", ErrorCategory)])
@@ -90,24 +90,14 @@ SORTING = Sorting(
 )
 
 
-def read_words(path: Path) -> dict[tuple[str, str], Word[ErrorCategory]]:
-    """Reads people's verdicts of the form "errors", which need not name it."""
-    return people_words(read_verdicts([path], form="errors"), "errors", ErrorCategory)
+read_words = partial(read_people_words, form="errors", categories=ErrorCategory)
+"""Reads people's verdicts of the form "errors", which need not name it."""
 
 
 async def find_categories(
     wrong: Sequence[MissedQuestion], *, judge: Model | None, words: Words[ErrorCategory] | None = None
 ) -> Categories:
     """Returns why answers are wrong, each question and method once: as people say, else as the judge does."""
-
-    def unasked(missed: MissedQuestion) -> Categorised:
-        question, method = SORTING.named(missed)
-        return Categorised(question=question, method=method, category=None, source=None)
-
-    answers = await SORTING.sort(wrong, model=judge, words=words or {}, otherwise=unasked)
-    return Categories(
-        **SORTING.count(answers, words or {}),
-        unasked=sum(one.source is None for one in answers),
-        answers=answers,
-        prompts="" if judge is None else SORTING.judging.prompts,
-    )
+    unasked: dict[str, Any] = {"category": None, "source": None}
+    answers, counted = await SORTING.sort(wrong, model=judge, words=words or {}, otherwise=lambda _: unasked)
+    return Categories(**counted, unasked=sum(one.source is None for one in answers), answers=answers)

@@ -1,14 +1,14 @@
 """How good an explanation of several diagnoses is: relevance and completeness, from 0 to 5 (Tree-of-Reasoning §4.1.4).
 
-The judge sees the record, what is so, and what a method wrote; it is told no method's name. Marks of people (three in
-the paper) can be read from a file, and go before the judge's; of several people the mean counts.
+The judge sees the record, the true diagnoses and the text of a method, but not its name. People's marks (three raters
+in the paper) are read from a file and take precedence; the mean of several people counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -60,29 +60,18 @@ def _shown(explained: Explained) -> Exhibit:
 JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="")
 
 
-async def rate(
-    explained: Sequence[Explained], judge: Model, *, advance: Callable[[], None] = lambda: None
-) -> list[Rating]:
+async def rate(explained: Sequence[Explained], judge: Model) -> list[Rating]:
     """Returns the judge's ratings, in order; an answer that cannot be used, and one that did not come, say so."""
-    rulings = await JUDGING.judge(explained, judge, advance=advance)
-    return [
-        Rating(error=ruling.error, failed=ruling.failed, raters=("judge",))
-        if ruling.error
-        else Rating(
-            relevance=round(ruling.value.relevance, 1),
-            completeness=round(ruling.value.completeness, 1),
-            raters=("judge",),
-            analysis=ruling.value.analysis,
-        )
+    rulings = await JUDGING.judge(explained, judge)
+    marked: list[dict[str, Any]] = [
+        {name: round(one, 1) if isinstance(one, float) else one for name, one in ruling.said.items()}
         for ruling in rulings
     ]
+    return [Rating(raters=("judge",), **said) for said in marked]
 
 
 def read_ratings(path: str | Path) -> dict[tuple[str, str], Rating]:
-    """Reads people's verdicts of the form "explanations", which need not name it.
-
-    Returns the means, by case and method.
-    """
+    """Reads people's verdicts of the form "explanations", named or not; returns the means by case and method."""
     said = read_verdicts([path], form="explanations")
     return {
         (item[0], item[1]): Rating(

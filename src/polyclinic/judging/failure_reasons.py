@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -16,9 +18,8 @@ from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
 from polyclinic.judging.director_by_rules import HALF, RulesJudge
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
-from polyclinic.judging.people import people_words
-from polyclinic.judging.sorting import Counted, Sorted, Sorting, Word, Words
-from polyclinic.judging.verdicts import read_verdicts
+from polyclinic.judging.people import read_people_words
+from polyclinic.judging.sorting import Counted, Sorted, Sorting, Words
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names, names_of
 from polyclinic.language.content_words import coverage
@@ -57,11 +58,10 @@ class Reasoned(Sorted, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Reasons(Counted[FailureReason], frozen=True, kw_only=True):
-    """How often each reason was found; without a judge there is no hash of its prompts."""
+    """How often each reason was found."""
 
     reasons: tuple[Reasoned, ...]
     version: int = VERSION
-    prompts: str = ""
 
 
 _ANSWER = answer_type("Reason", [("analysis", str), ("reason", FailureReason)])
@@ -94,9 +94,8 @@ SORTING = Sorting(
 )
 
 
-def read_words(path: Path) -> dict[tuple[str, str], Word[FailureReason]]:
-    """Reads people's verdicts of the form "failures", which need not name it."""
-    return people_words(read_verdicts([path], form="failures"), "failures", FailureReason)
+read_words = partial(read_people_words, form="failures", categories=FailureReason)
+"""Reads people's verdicts of the form "failures", which need not name it."""
 
 
 def is_missed(judgement: Judgement) -> bool:
@@ -107,28 +106,22 @@ def is_missed(judgement: Judgement) -> bool:
 async def find_reasons(
     misses: Sequence[Missed], *, judge: Model | None, knowledge: Knowledge, words: Words[FailureReason] | None = None
 ) -> Reasons:
-    """Returns why diagnoses missed: as people say, else as the judge does, else, without a judge, by rules.
-
-    The misses are reports whose diagnosis is graded 1 (`is_missed`), each case and doctor once.
-    """
+    """Returns why diagnoses missed: according to people, the judge or, without a judge, rules; see `is_missed`."""
     rules, names = RulesJudge(knowledge), names_of(knowledge)
 
-    def by_rules(missed: Missed) -> Reasoned:
+    def by_rules(missed: Missed) -> dict[str, Any]:
         reason, analysis = reason_by_rules(missed, rules, names)
-        case, doctor = SORTING.named(missed)
-        return Reasoned(case=case, doctor=doctor, reason=reason, source="rules", who="rules", analysis=analysis)
+        return {"reason": reason, "source": "rules", "who": "rules", "analysis": analysis}
 
-    reasons = await SORTING.sort(misses, model=judge, words=words or {}, otherwise=by_rules)
-    prompts = "" if judge is None else SORTING.judging.prompts
-    return Reasons(**SORTING.count(reasons, words or {}), reasons=reasons, prompts=prompts)
+    reasons, counted = await SORTING.sort(misses, model=judge, words=words or {}, otherwise=by_rules)
+    return Reasons(**counted, reasons=reasons)
 
 
 def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> tuple[FailureReason, str]:
-    """Finds by rules why a diagnosis missed, and in what that shows.
+    """Finds by rules why a diagnosis missed, and the evidence.
 
-    1. Omission: an examination that the rationale of the reference speaks of has a result, and was never done.
-    2. Complications: a diagnosis of the report is like one of the reference's further diagnoses, or stands in a finding
-       or in what the patient tells.
+    1. Omission: an examination that the rationale of the reference mentions has a result, and was not done.
+    2. Complications: a diagnosis of the report resembles a further one of the reference, a finding or a complaint.
     3. Erroneous otherwise.
     """
     case = missed.case

@@ -1,16 +1,16 @@
-"""Two doctors' dialogues of one case side by side before a judge (aie-saps §2.4, §4.4.3).
+"""Two doctors' dialogues of one case, compared by a judge (aie-saps §2.4, §4.4.3).
 
-1. Every pair of doctors on every case that both have seen, as a doctor judges it and as a patient does.
-2. Each in both orders; orders that disagree are a tie. A comparison that lacks an order counts for nobody.
-3. By view and criterion: win rates without ties, Bradley-Terry strengths, and how much the order alone decides.
+1. Every pair of doctors is judged on every case that both have seen, as a doctor and as a patient would.
+2. Each is judged in both orders; if these disagree it is a tie. If an order is missing the comparison does not count.
+3. By view and criterion: win rates without ties, Bradley-Terry strengths, and the effect of the order.
 
-The judge sees what was said, and neither the doctors' names nor the options they chose. Only as a doctor it is told
-what is right, for the criterion `diagnosis` (the paper does not say what its judge was told).
+The judge sees the dialogue, but not the doctors' names or the options they chose. As a doctor it also sees the truth,
+for the criterion `diagnosis` (the paper does not say what its judge was told).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -21,7 +21,7 @@ from polyclinic.cases.case import Case
 from polyclinic.events import End, Examined, Opened, Role, Said, Trace
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type, failures, spoken
 from polyclinic.models.model import Model
-from polyclinic.statistics.pairwise import Comparison, Standings, of_both_orders, standings
+from polyclinic.statistics.pairwise import Comparison, Standings, standings
 from polyclinic.visits.visit import Visit
 
 View = Literal["doctor", "patient"]
@@ -52,35 +52,31 @@ class Pair(NamedTuple):
     view: View
     first: Side
     second: Side
+    is_turned: bool = False
+
+    @property
+    def turned(self) -> Pair:
+        """The same with the other dialogue first."""
+        return self._replace(first=self.second, second=self.first, is_turned=True)
 
 
 def _shown(pair: Pair) -> Exhibit:
-    texts = {"first": pair.first.said, "second": pair.second.said, "truth": [_right(pair.case)]}
-    language = pair.case.presentation.language
-    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], f"judge as {pair.view}")
-
-
-def _right(case: Case) -> str:
-    """Returns the case's question with its right option, as not every one asks for a diagnosis; else the diagnoses."""
-    if case.question is not None:
+    case, language = pair.case, pair.case.presentation.language
+    truth = "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+    if case.question is not None:  # not every question asks for a diagnosis
         right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
-        if right:
-            return f"{case.question.stem} {'; '.join(right)}"
-    return "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+        truth = f"{case.question.stem} {'; '.join(right)}" if right else truth
+    texts = {"first": pair.first.said, "second": pair.second.said, "truth": [truth]}
+    # A purpose an order: two doctors who said the same would have one question put twice at a time.
+    purpose = f"judge as {pair.view}{', turned' if pair.is_turned else ''}"
+    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], purpose)
 
 
-def _turned(pair: Pair) -> Pair:
-    return pair._replace(first=pair.second, second=pair.first)
-
-
-JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="", turn=_turned)
+JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="")
 
 
 class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a judge prefers of two dialogues in one order, by criterion; nothing where no answer could be used.
-
-    Its view is as whom it judged; the first doctor is the one whose dialogue was shown first.
-    """
+    """A judge's preference between two dialogues in one order, by criterion; empty if no answer could be used."""
 
     case: str
     view: View
@@ -126,27 +122,20 @@ async def judge_pairs(
     *,
     cases: Sequence[Case],
     seed: int,
-    temperature: float | None = None,
-    advance: Callable[[], None] = lambda: None,
 ) -> Judgements:
-    """Lets a judge, best of another family than every doctor, compare all pairs of doctors; see `Judging.judge`.
+    """Has a judge compare all pairs of doctors; see `Judging.judge`. The seed is the bootstrap's.
 
-    Of two doctors' several visits to one case the first meets the first, and so on. The seed is the bootstrap's.
+    If doctors see a case several times, first visits are compared with first visits, and so on.
     """
     pairs, without = _pairs(visits_by_doctor, cases)
-    rulings = await JUDGING.judge(pairs, judge, temperature=temperature, advance=advance)
-    orders = (order for pair in pairs for order in (pair, _turned(pair)))
+    orders = [order for pair in pairs for order in (pair, pair.turned)]
     calls = []
-    for pair, ruling in zip(orders, rulings, strict=True):
-        better = {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
-        names: dict[str, Any] = {
-            "case": pair.case.id,
-            "view": pair.view,
-            "first": pair.first.doctor,
-            "second": pair.second.doctor,
-        }
-        said: dict[str, Any] = {"analysis": better.pop("analysis", ""), "better": better}
-        calls.append(Preference(**names, **said, error=ruling.error, failed=ruling.failed))
+    for pair, ruling in zip(orders, await JUDGING.judge(orders, judge), strict=True):
+        said = ruling.said
+        names: dict[str, Any] = {"case": pair.case.id, "view": pair.view}
+        names |= {"first": pair.first.doctor, "second": pair.second.doctor}
+        better = {criterion: said.pop(criterion) for criterion in CRITERIA[pair.view] if criterion in said}
+        calls.append(Preference(**names, **said, better=better))
     return judgements_of(judge.name, JUDGING.prompts, tuple(calls), without=without, seed=seed)
 
 
@@ -187,32 +176,35 @@ def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference,
 
 
 def _compared(pairs: Sequence[tuple[Preference, Preference]], criterion: str) -> list[Comparison]:
-    return [
-        Comparison(one.first, one.second, of_both_orders(one.winner(criterion), other.winner(criterion)), one.case)
-        for one, other in pairs
-    ]
+    found = []
+    for one, other in pairs:
+        winner = one.winner(criterion)
+        agreed = winner if winner == other.winner(criterion) else None
+        found.append(Comparison(one.first, one.second, agreed, one.case))
+    return found
 
 
 def judgements_of(judge: str, prompts: str, calls: tuple[Preference, ...], *, without: int, seed: int) -> Judgements:
     """Returns what a judge's answers come to; the two orders of a comparison follow each other among the calls."""
     unreadable, failed = failures(calls)
-    pairs = {view: _complete(calls, view) for view in CRITERIA}
+    complete = {view: _complete(calls, view) for view in CRITERIA}
+    views: dict[View, dict[str, CriterionResult]] = {view: {} for view in CRITERIA}
+    for view, pairs in complete.items():
+        for criterion in CRITERIA[view]:
+            said = [call.better[criterion] for pair in pairs for call in pair]
+            decided = len(said) - said.count("tie")
+            views[view][criterion] = CriterionResult(
+                **msgspec.structs.asdict(standings(_compared(pairs, criterion), seed=seed)),
+                disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
+                first_wins=100 * said.count("first") / decided if decided else None,
+            )
     return Judgements(
         judge=judge,
         prompts=prompts,
-        views={view: {one: _result(pairs[view], one, seed) for one in CRITERIA[view]} for view in CRITERIA},
+        views=views,
         unreadable=unreadable,
         failed=failed,
-        incomplete=len(calls) // 2 - sum(map(len, pairs.values())),
+        incomplete=len(calls) // 2 - sum(map(len, complete.values())),
         without=without,
         calls=calls,
-    )
-
-
-def _result(pairs: Sequence[tuple[Preference, Preference]], criterion: str, seed: int) -> CriterionResult:
-    decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
-    return CriterionResult(
-        **msgspec.structs.asdict(standings(_compared(pairs, criterion), seed=seed)),
-        disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
-        first_wins=100 * decided.count("first") / len(decided) if decided else None,
     )

@@ -1,24 +1,24 @@
-"""People's agreement on each question, and their common answers on an item.
+"""How far people agree on each question, and their common answers.
 
-Agreement of the two who judged most: share and Cohen's kappa (weighted for grades). Of all: the share of equal pairs,
-Fleiss' kappa over the items that the most people judged, Krippendorff's alpha over all. Where a third is asked only
-where two differ (AI Hospital, appendix E), kappas and alpha are of the first two, as a third who sees nothing but
-disputed items would spoil them.
+For the two who judged most: percentage and Cohen's kappa (weighted for grades). For all: the share of equal pairs,
+Fleiss' kappa over the items that the most people judged, and Krippendorff's alpha. If a third person judges only what
+two disagree on (AI Hospital, appendix E), these are of the first two, because disputed items would bias them.
 
-The common answer on an item is that of most people; on a scale it is their mean. Without a majority the item is
-undecided, and waits for one more person.
+The common answer is the majority's, or the mean on a scale. Without a majority an item is undecided, and needs another
+person.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from statistics import fmean
 
 import msgspec
 
 from polyclinic.judging.sorting import Category, Word
-from polyclinic.judging.verdicts import Answer, Answers, Item, PersonsVerdict, form_named, forms
+from polyclinic.judging.verdicts import Answer, Answers, Item, PersonsVerdict, form_named, forms, read_verdicts
 from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, Judgement
 from polyclinic.statistics.agreement import (
     Agreement,
@@ -90,11 +90,17 @@ def disputed(verdicts: Sequence[PersonsVerdict], form: str) -> list[Item]:
     return list(found)
 
 
-def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> list[QuestionAgreement]:
-    """Returns how far people agree, question by question; `seed` is of alpha's bootstrap."""
+def agreed(
+    verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0, thirds: Collection[str] = ()
+) -> list[QuestionAgreement]:
+    """Returns how far people agree, question by question; `seed` is of alpha's bootstrap.
+
+    The `thirds`, who see nothing but disputed items, help to decide them, and are in no agreement.
+    """
     found = []
     for question, asked in form_named(form).questions.items():
-        kind, said = asked.answers, by_item(verdicts, form, question)
+        kind, every = asked.answers, by_item(verdicts, form, question)
+        said = by_item([one for one in verdicts if one.who not in thirds], form, question)
         if not said:
             continue
         counts = Counter(who for answers in said.values() for who, _ in answers)
@@ -107,9 +113,8 @@ def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> l
         counted = first if form_named(form).third else people
         units = [[answer for who, answer in answers if who in counted] for answers in said.values()]
         several = [unit for unit in units if len(unit) > 1]
-        most = max(map(len, several), default=0)
-        alike = pairs_alike(several)
-        own = [decided(answers, kind) for answers in said.values()]
+        most, alike = max(map(len, several), default=0), pairs_alike(several)
+        undecided = sum(decided(answers, kind) is None for answers in every.values())
         found.append(
             QuestionAgreement(
                 form=form,
@@ -123,8 +128,8 @@ def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> l
                 raters=most,
                 fleiss=fleiss_kappa([unit for unit in several if len(unit) == most]) if kind.scale is None else None,
                 alpha=krippendorff_alpha(several, level=kind.level, order=kind.order, seed=seed),
-                decided=sum(answer is not None for answer in own),
-                undecided=sum(answer is None for answer in own),
+                decided=len(every) - undecided,
+                undecided=undecided,
             )
         )
     return found
@@ -167,6 +172,11 @@ def people_words(
     return words
 
 
+def read_people_words(path: Path, *, form: str, categories: type[Category]) -> dict[tuple[str, str], Word[Category]]:
+    """Reads people's words from a file of verdicts, whose rows need not name the form."""
+    return people_words(read_verdicts([path], form=form), form, categories)
+
+
 class Percent(msgspec.Struct, frozen=True, kw_only=True):
     """A share of n in percent, with Wilson's 95 % interval; None of nothing."""
 
@@ -176,44 +186,16 @@ class Percent(msgspec.Struct, frozen=True, kw_only=True):
     n: int
 
 
-class RoundsByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4)."""
+class PeopleFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the verdicts of a form on one doctor, or one method, come to."""
 
-    qa: int  # rounds; `tests`: those in which an examination was carried out
-    relevance: Percent
-    consistency: Percent
-    tests: int
-    arrived: Percent  # if the doctor asks for an examination (question 3): the share carried out
-    as_printed: Percent  # if question 3 is "No", as appendix E has it: the share in which none was
-
-
-class RecordsByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """How many records are right in all three parts (AI Hospital §3.3, Table 6), and each part by itself."""
-
-    right: Percent
-    parts: dict[str, Percent]
-
-
-class PairsByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is better, by criterion (AIE, Figure 4)."""
-
-    criteria: dict[str, Standings]
-
-
-class MeansByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean grades from 1 to 4, or marks, by question; of an item's several people, their mean."""
-
-    means: dict[str, Estimate]
-
-
-class CountsByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """How often each category was found (AI Hospital, Table 5; MedAgents, Figure 5)."""
-
-    n: int
-    counts: dict[str, int]
-
-
-PeopleFigures = RoundsByPeople | RecordsByPeople | PairsByPeople | MeansByPeople | CountsByPeople
+    n: int  # items that have an answer
+    shares: dict[str, Percent] = {}  # as the form has them (AI Hospital, Tables 6 and 7)
+    counts: dict[str, int] = {}  # also how often each category was found (AI Hospital, Table 5; MedAgents, Figure 5)
+    means: dict[
+        str, Estimate
+    ] = {}  # of grades from 1 to 4, or marks, by question; of an item's several people, the mean
+    criteria: dict[str, Standings] = {}  # who is better, by criterion (AIE, Figure 4)
 
 
 def figures(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> dict[str, PeopleFigures]:
@@ -227,69 +209,39 @@ def figures(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> 
 
 
 def _figures(verdicts: Sequence[PersonsVerdict], form: str, seed: int) -> PeopleFigures:
-    match form:
-        case "rounds":
-            return _rounds(verdicts)
-        case "records":
-            return _records(verdicts)
-        case "grades" | "explanations":
-            means = {}
-            for question in forms()[form].questions:
-                marks = _means(verdicts, form, question)
-                means[question] = estimate(list(marks.values()), clusters=[item[0] for item in marks], seed=seed)
-            return MeansByPeople(means=means)
-        case "failures" | "errors":
-            ((question, asked),) = forms()[form].questions.items()
-            said = Counter(answers[question] for answers in accepted(verdicts, form).values() if question in answers)
-            return CountsByPeople(n=said.total(), counts={name: said[name] for name in asked.answers.order})
-        case _:
-            return pairs_by_people(verdicts, form, seed=seed)
+    asked = forms()[form]
+    items = [one for one in accepted(verdicts, form).values() if one]
+    shares = {name: _percent(share.of(items)) for name, share in asked.shares.items()}
+    if asked.whole:
+        # An item with an undecided part is neither right nor wrong, unless another part is wrong.
+        whole = [one for one in items if "no" in one.values() or len(one) == len(asked.questions)]
+        shares = {asked.whole: _percent(["no" not in one.values() for one in whole])} | shares
+    counts = {name: sum(count.of(items)) for name, count in asked.counts.items()}
+    means = {}
+    for question, one in asked.questions.items():
+        if one.answers.counted:
+            said = Counter(item.get(question) for item in items)
+            counts |= {word: said[word] for word in one.answers.order}
+        if one.answers.level != "nominal":
+            marks = _means(verdicts, form, question)
+            means[question] = estimate(list(marks.values()), clusters=[item[0] for item in marks], seed=seed)
+    criteria = criteria_by_people(verdicts, form, seed=seed) if asked.is_pair else {}
+    return PeopleFigures(n=len(items), shares=shares, counts=counts, means=means, criteria=criteria)
 
 
-def _rounds(verdicts: Sequence[PersonsVerdict]) -> RoundsByPeople:
-    rounds = list(accepted(verdicts, "rounds").values())
-    return RoundsByPeople(
-        qa=len(rounds),
-        relevance=_share_of(rounds, "relevant"),
-        consistency=_share_of(rounds, "consistent"),
-        tests=sum(one.get("examined") == "yes" for one in rounds),
-        arrived=_share_of([one for one in rounds if one.get("suggested") == "yes"], "examined"),
-        as_printed=_share_of([one for one in rounds if one.get("suggested") == "no"], "examined", "no"),
-    )
+def _percent(successes: Sequence[bool]) -> Percent:
+    percent, low, high = share(sum(successes), len(successes))
+    return Percent(percent=percent, low=low, high=high, n=len(successes))
 
 
-def _records(verdicts: Sequence[PersonsVerdict]) -> RecordsByPeople:
-    """Counts records; one with an undecided part is neither right nor wrong, unless another part is wrong."""
-    questions = tuple(forms()["records"].questions)
-    records = list(accepted(verdicts, "records").values())
-    whole = [one for one in records if "no" in one.values() or len(one) == len(questions)]
-    return RecordsByPeople(
-        right=_percent(sum("no" not in one.values() for one in whole), len(whole)),
-        parts={question: _share_of(records, question) for question in questions},
-    )
-
-
-def _share_of(among: Sequence[Mapping[str, Answer]], question: str, wanted: str = "yes") -> Percent:
-    said = [one[question] for one in among if question in one]
-    return _percent(said.count(wanted), len(said))
-
-
-def _percent(successes: int, n: int) -> Percent:
-    percent, low, high = share(successes, n)
-    return Percent(percent=percent, low=low, high=high, n=n)
-
-
-def pairs_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> PairsByPeople:
+def criteria_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> dict[str, Standings]:
     """Returns by criterion who is better."""
     compared = {question: comparisons(verdicts, form, question) for question in forms()[form].questions}
-    return PairsByPeople(criteria={name: standings(some, seed=seed) for name, some in compared.items() if some})
+    return {name: standings(some, seed=seed) for name, some in compared.items() if some}
 
 
 def comparisons(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> list[Comparison]:
-    """Returns people's votes on two doctors of a case by one criterion, a comparison for each case and pair.
-
-    The majority wins; without a majority it is a tie.
-    """
+    """Returns people's votes on two doctors by one criterion, by case and pair; without a majority it is a tie."""
     found = []
     for (case, first, second), said in by_item(verdicts, form, question).items():
         answer = decided(said, forms()[form].questions[question].answers)
@@ -298,10 +250,7 @@ def comparisons(verdicts: Sequence[PersonsVerdict], form: str, question: str) ->
 
 
 def marks_by_item(verdicts: Sequence[PersonsVerdict]) -> dict[Item, dict[str, float]]:
-    """Returns people's grades of reports and marks of explanations, the mean of several people.
-
-    They are by case and doctor or method, and by question.
-    """
+    """Returns people's grades and marks by item and question, the mean of several people."""
     found: dict[Item, dict[str, float]] = defaultdict(dict)
     for form in ("grades", "explanations"):
         for question in forms()[form].questions:

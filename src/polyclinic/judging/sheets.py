@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.report import Report
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Convened, End, Ended, Examined, Opened, Reported, Role, Said, Trace
 from polyclinic.files import read_records
@@ -34,13 +33,9 @@ _Visits = Iterator[tuple[str, Trace, Case]]
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What is judged, and what it is shown with.
+    """The files that are judged, and the cases or questions to show with them.
 
-    Attributes:
-        files: of traces, or of outcomes (explanations, errors).
-        cases: by id, also those whose records are judged; questions are those that were asked.
-        departments: whose records are drawn, so many of `each`.
-        bad: takes visits that cannot be read, or are of other cases; without a list they are errors.
+    `departments` and `each` are the size of the sample of records. Unreadable visits are added to `bad`, if given.
     """
 
     files: Sequence[Path] = ()
@@ -52,10 +47,7 @@ class Material:
     bad: list[BadInput] | None = None
 
     def visits(self) -> _Visits:
-        """Yields the visits that came to their end, with doctor or team and case; those of other cases are `bad`.
-
-        The visits of a team's doctors are left out: the discussion is judged in their place.
-        """
+        """Yields completed visits with their doctor or team and case. Of a team only the discussion is judged."""
         for path in self.files:
             for trace in Trace.read(path, bad=self.bad):
                 begin, ended = trace[0], trace.last(Ended)
@@ -159,12 +151,14 @@ def _failures(material: Material) -> _Rows:
     for doctor, trace, case in material.visits():
         if (reported := trace.last(Reported)) is not None:
             done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
+            headings = _PARTS[case.presentation.language]
+            parts = zip(headings, sections_of(reported.report).values(), strict=True)
             yield (
                 (case.id, doctor),
                 {
                     "reference": f"{_record(case)}\n{_reference(case)}",
                     "done": "; ".join(dict.fromkeys(done)),
-                    "report": _report(reported.report, case.presentation.language),
+                    "report": "\n".join(f"{heading} {'; '.join(part)}" for heading, part in parts),
                 },
             )
 
@@ -219,11 +213,6 @@ def _reference(case: Case) -> str:
     texts = (_diagnoses(case), "\n".join(case.truth.rationale), "\n".join(case.truth.treatment))
     headings = _PARTS[case.presentation.language][2:]
     return "\n".join(f"{heading} {text}" for heading, text in zip(headings, texts, strict=True))
-
-
-def _report(report: Report, language: Language) -> str:
-    parts = sections_of(report).values()
-    return "\n".join(f"{heading} {'; '.join(part)}" for heading, part in zip(_PARTS[language], parts, strict=True))
 
 
 _PARTS: dict[Language, tuple[str, ...]] = {

@@ -1,7 +1,7 @@
-"""Mistakes sorted into categories by people, by a judge or by rules, and the counts of the categories.
+"""Mistakes sorted into categories by people, a judge or rules, and counted.
 
-A mistake is known by two names (a case and a doctor, a question and a method). A person's word goes before the others',
-and then the judge is not asked. A judge's answer that cannot be used is counted under its own name, and is no category.
+A mistake has two names (a case and a doctor, a question and a method). If a person has sorted it, the judge is not
+asked. Unusable answers of a judge are counted by name, and are no category.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):
     unreadable: dict[str, int]  # as in `failures`, and so is `failed`
     failed: dict[str, int]
     unused: tuple[tuple[str, str], ...]  # the names in people's words that were not to be sorted
+    prompts: str = ""  # hash of the judge's prompts; "" without a judge
 
 
 @dataclass(frozen=True)
@@ -67,36 +68,35 @@ class Sorting(Generic[Item, Found, Category]):
     found: Callable[..., Found]  # makes the result from the two names, the category, and the fields of `Sorted`
 
     async def sort(
-        self, items: Sequence[Item], *, model: Model | None, words: Words[Category], otherwise: Callable[[Item], Found]
-    ) -> tuple[Found, ...]:
-        """Returns mistakes as people sort them, else as the judge does, else, without a judge, `otherwise`."""
+        self,
+        items: Sequence[Item],
+        *,
+        model: Model | None,
+        words: Words[Category],
+        otherwise: Callable[[Item], dict[str, Any]],
+    ) -> tuple[tuple[Found, ...], dict[str, Any]]:
+        """Sorts mistakes, without people and judge by `otherwise`. Also returns the fields of `Counted`."""
         left = [item for item in items if self.named(item) not in words]
         rulings = iter(await self.judging.judge(left, model) if model is not None else ())
-
-        def found(item: Item) -> Found:
-            names = dict(zip(self.names, self.named(item), strict=True))
+        found = []
+        for item in items:
+            said: dict[str, Any] = {self.field: None}
             if (word := words.get(self.named(item))) is not None:
-                return self.found(**names, **{self.field: word.category}, source="human", who=word.who)
-            if model is None:
-                return otherwise(item)
-            ruling = next(rulings)
-            said = {self.field: None} if ruling.value is None else msgspec.structs.asdict(ruling.value)
-            who = {"source": "judge", "who": model.name, "error": ruling.error, "failed": ruling.failed}
-            return self.found(**names, **said, **who)
-
-        return tuple(found(item) for item in items)
-
-    def count(self, found: Sequence[Found], words: Words[Category]) -> dict[str, Any]:
-        """Returns the fields of `Counted`."""
-        said = [(one.source, getattr(one, self.field)) for one in found if one.source is not None]
-        counts = Counter((source, category) for source, category in said if category is not None)
+                said = {self.field: word.category, "source": "human", "who": word.who}
+            elif model is None:
+                said = otherwise(item)
+            else:
+                said |= next(rulings).said | {"source": "judge", "who": model.name}
+            found.append(self.found(**dict(zip(self.names, self.named(item), strict=True)), **said))
+        counts = Counter((one.source, category) for one in found if (category := getattr(one, self.field)) is not None)
         unreadable, failed = failures(found)
-        known = {tuple(getattr(one, name) for name in self.names) for one in found}
+        known = set(map(self.named, items))
         sources = dict.fromkeys(source for source, _ in counts)
-        return {
+        return tuple(found), {
             "counts": {one: sum(counts[source, one] for source in sources) for one in self.categories},
             "sources": {source: {one: counts[source, one] for one in self.categories} for source in sources},
             "unreadable": unreadable,
             "failed": failed,
             "unused": tuple(names for names in words if names not in known),
+            "prompts": "" if model is None else self.judging.prompts,
         }

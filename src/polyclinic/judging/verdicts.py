@@ -1,19 +1,17 @@
-"""A verdict: what one person says of one item; files of them, as CSV or as JSON lines.
+"""What one person says of one item, and files of such verdicts as CSV or JSON lines.
 
-A row, or a line, has the form's name (`form`), the item's keys, `who`, and a field for each question. What a sheet
-shows beside (`shown`) and a `comment` may stand there too. A question without an answer was not answered; a row without
-any is one that nobody has come to, and is left out. In CSV commas, semicolons or tabs part the fields. Of two doctors
-who are compared, the one whose name comes first in the alphabet is the first, whatever the order in the file.
+A row has the form's name (`form`), the item's keys, `who`, and a field for each question; also `comment` and what the
+sheet shows. Unanswered questions, and rows without any answer, are left out. The separator in CSV is a comma, semicolon
+or tab. When two doctors are compared, they are named in alphabetical order.
 
-A file that we write has a `sum` in each row, the same in all, by which a row that is missing or changed is found. Who
-changes it on purpose takes that field away.
+Files that we write have the same `sum` in each row, which reveals missing or changed rows. Remove it to change a file
+on purpose.
 """
 
 from __future__ import annotations
 
 import csv
 import functools
-import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, read_lines, read_records
-from polyclinic.frames import cell, cell_text
+from polyclinic.frames import cell_text, csv_text
 from polyclinic.language.language import Language
 from polyclinic.seals import seal
 from polyclinic.statistics.agreement import Level
@@ -39,6 +37,7 @@ class Answers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: dict[str, tuple[str, ...]] = {}
     scale: tuple[float, float] | None = None
     level: Level = "nominal"
+    counted: bool = False  # how often each word is the answer is a figure
 
     def read(self, said: str) -> Answer | None:
         """Returns the answer that somebody wrote; None where it is none."""
@@ -80,6 +79,19 @@ class SheetQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _kinds()[self.kind]
 
 
+class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of the items where other questions have these answers, those where a question has an answer."""
+
+    question: str
+    answer: str = "yes"
+    where: dict[str, str] = {}
+
+    def of(self, items: Iterable[Mapping[str, Answer]]) -> list[bool]:
+        """Returns which of the items have it, of those that are counted."""
+        asked = (one for one in items if self.question in one and self.where.items() <= one.items())
+        return [one[self.question] == self.answer for one in asked]
+
+
 class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of one sort of item."""
 
@@ -88,6 +100,9 @@ class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shown: tuple[str, ...]  # what stands beside the questions in a sheet, and is never read back
     questions: dict[str, SheetQuestion]
     third: bool = False  # a third person decides where two differ; agreement is of the first two
+    shares: dict[str, Share] = {}
+    counts: dict[str, Share] = {}
+    whole: str = ""  # the name of the share of items of which no question is answered "no"
 
     @property
     def is_pair(self) -> bool:
@@ -177,6 +192,12 @@ def read_verdicts(
     """
     verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
     twice: set[tuple[str, Item, str]] = set()
+
+    def report(error: BadInput) -> None:
+        if bad is None:
+            raise error
+        bad.append(error)
+
     for path in map(Path, paths):
         sealed: dict[str, list[PersonsVerdict]] = {}
         for line, row in rows_of(path, bad=bad):
@@ -186,26 +207,21 @@ def read_verdicts(
                     continue
                 if told_sum := _text(row.get(_SUM)):
                     sealed.setdefault(told_sum, []).append(verdict)
-                _check_known(verdict, known)
+                if known is not None and verdict.form in known:
+                    _check_item(verdict, known[verdict.form])
                 whose = (verdict.form, verdict.item, verdict.who)
                 if whose in verdicts:
                     twice.add(whose)
                     _, other, first = verdicts[whose]
                     where = f"line {first}" if other == path else f"{other}, line {first},"
-                    said = f"{verdict.who}'s verdict on {_told(verdict)}"
-                    raise BadInput(f"{said} stands in {where} already; leave one of them")
+                    item = form_named(verdict.form).row(verdict.form, verdict.item).items()
+                    told = ", ".join(f"{name} {value}" for name, value in [*item][1:])
+                    raise BadInput(f"{verdict.who}'s verdict on {told} stands in {where} already; leave one of them")
+                verdicts[whose] = (verdict, path, line)
             except BadInput as error:
-                told = BadInput(error.problem, path=path, line=line)
-                if bad is None:
-                    raise told from None
-                bad.append(told)
-                continue
-            verdicts[whose] = (verdict, path, line)
+                report(BadInput(error.problem, path=path, line=line))
         if any(_sum(rows) != told_sum for told_sum, rows in sealed.items()):
-            damaged = BadInput(f"not what was written: a row is missing or changed; {_MENDS}", path=path)
-            if bad is None:
-                raise damaged
-            bad.append(damaged)
+            report(BadInput(f"not what was written: a row is missing or changed; {_MENDS}", path=path))
             verdicts = {whose: said for whose, said in verdicts.items() if said[1] != path}
     return [verdict for whose, (verdict, _, _) in verdicts.items() if whose not in twice]
 
@@ -231,24 +247,13 @@ def write_verdicts(verdicts: Iterable[PersonsVerdict], ending: str) -> str:
 
 
 def table_text(rows: Sequence[Mapping[str, Any]], ending: str = ".csv") -> str:
-    """Returns rows as a table with a heading, a field without a value empty.
-
-    A `.csv` with more than ASCII in it begins with a mark, without which spreadsheets take it for another encoding.
-    """
-    text = io.StringIO()
-    fields = list(dict.fromkeys(field for row in rows for field in row))
-    writer = csv.DictWriter(text, fields, restval="", delimiter=TABLES[ending], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({field: "" if value is None else cell(value) for field, value in row.items()} for row in rows)
-    written = text.getvalue()
+    """Returns rows as a table; a `.csv` that is not ASCII begins with a byte-order mark, for spreadsheets."""
+    written = csv_text(list(dict.fromkeys(field for row in rows for field in row)), rows, TABLES[ending])
     return written if written.isascii() or ending != ".csv" else f"\ufeff{written}"
 
 
 def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yields the rows of a file as they stand there, each with the number of its line.
-
-    With a list for what is `bad`, a row that cannot be read goes there, and is passed over.
-    """
+    """Yields the rows of a file with their line numbers; rows that cannot be read are added to `bad`, if given."""
     if path.suffix not in TABLES:
         kind = dict[str, str | int | float | bool | None]
         yield from read_records(path, kind, "a verdict", keys_once=True, bad=bad)
@@ -322,18 +327,11 @@ def _text(value: object) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
 
 
-def _check_known(verdict: PersonsVerdict, known: Known | None) -> None:
+def _check_item(verdict: PersonsVerdict, items: Collection[Item]) -> None:
     """Raises a BadInput where a verdict is on something that is not there, and says which of its keys is wrong."""
-    items = (known or {}).get(verdict.form)
-    if items is None or verdict.item in items:
-        return
     for place, key in enumerate(form_named(verdict.form).keys):
-        begins = {item[: place + 1] for item in items}
-        if verdict.item[: place + 1] not in begins:
-            there = list(dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place]))
-            shown = ", ".join(there[:_NAMED]) + (f" and {len(there) - _NAMED} more" if len(there) > _NAMED else "")
+        there = dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place])
+        if verdict.item[place] not in there:
+            names = [*there]
+            shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             raise BadInput(f"no {key} {verdict.item[place]!r} to speak of; there are: {shown or 'none'}")
-
-
-def _told(verdict: PersonsVerdict) -> str:
-    return ", ".join(f"{key} {value}" for key, value in zip(form_named(verdict.form).keys, verdict.item, strict=True))

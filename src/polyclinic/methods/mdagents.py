@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, at_least, exactly, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure
@@ -101,14 +101,14 @@ async def mdagents(
     """
     at_least(1, experts=experts, turns=turns, members=members)
     at_least(0, max_rounds=max_rounds, diagnostic_teams=diagnostic_teams)
-    calls = Calls(model, temperature=temperature, top_p=top_p)
-    clinic = _Clinicians(question, calls)
+    clinic = _Clinicians(PROMPTS, question, model, temperature=temperature, top_p=top_p)
     pool = examples_for(question, examples)
     drawn = derive(seed, question.id, "examples").sample(pool, min(SHOWN, len(pool)))
     try:
         # 1. Triage.
         if level is None:
-            level = (await clinic.ask("triage", "triage", trip=1, answer=Difficulty)).level
+            clinic.trip = 1
+            level = (await clinic.ask("triage", "triage", answer=Difficulty)).level
         # 2. Recruitment, and 3. what the recruited work out.
         stage = f"{level} decision"
         if level == "low":
@@ -119,22 +119,17 @@ async def mdagents(
         else:
             found = await clinic.teams(diagnostic_teams, members)
         # 4. The decision: of the single clinician, the moderator, or whoever weighs the teams' reports.
-        trip = calls.round_trips + 1
-        decided = await clinic.ask(
-            stage, "decision", found, trip=trip, answer=clinic.decision, temperature=decision_temperature
-        )
-        return calls.outcome(question.id, keys_of(decided), rationale=decided.rationale)
+        return await clinic.decide(found, section=stage, temperature=decision_temperature)
     except PlayFailure as failure:
-        return calls.failed(question.id, failure)
+        return clinic.calls.failed(question.id, failure)
 
 
 class _Clinicians(Asker):
     """Asks on behalf of those recruited."""
 
-    def __init__(self, question: Question, calls: Calls) -> None:
-        self.decision = decision_on(question)
-        super().__init__(PROMPTS, question, calls)
-        self._comma = "、" if question.language == "zh" else ", "
+    @property
+    def _comma(self) -> str:
+        return "、" if self.question.language == "zh" else ", "
 
     def shown(self, examples: Sequence[Example]) -> str:
         """Returns solved questions as they stand before this one; "" for none."""
@@ -148,20 +143,16 @@ class _Clinicians(Asker):
 
     async def discuss(self, count: int, max_rounds: int, turns: int, *, ends: Ends, before: str) -> str:
         """Returns the final opinions of a team, with who reports to whom."""
-        trip = self.calls.round_trips + 1
-        team: tuple[Recruit, ...] = await self.ask("recruit", "recruit", trip=trip, answer=_team(count), number=count)
+        self.trip += 1
+        team: tuple[Recruit, ...] = await self.ask("recruit", "recruit", answer=_team(count), number=count)
         you, hears, everybody = [self._you(n, one) for n, one in enumerate(team, 1)], hears_of(team), range(count)
         order = "\n".join(self._prompts("reports to", number=n, above=a) for n, a in links(team))
         heard, said, report, over = [""] * count, [before] * count, "", False
         for number in range(1, max_rounds + 2):
             # 3.1 Everybody gives an opinion; from the second time on with what was said to them, and the report.
-            trip += 1
-            stage, asked = ("opinion" if number == 1 else "opinion again"), f"opinion {number}, expert"
-            asking = (
-                self.ask(stage, f"{asked} {n + 1}", said[n], report, heard[n], you[n], trip=trip, answer=self.decision)
-                for n in everybody
-            )
-            opinions = await together(*asking)
+            stage = "opinion" if number == 1 else "opinion again"
+            shown = [(said[n], report, heard[n], you[n]) for n in everybody]
+            opinions = await self.ask_each(stage, f"opinion {number}, expert", shown, answer=self.decision)
             given = [self._opinion(n, one, o) for n, (one, o) in enumerate(zip(team, opinions, strict=True), 1)]
             usable(opinions)
             told = "\n\n".join(filter(None, [order, *given]))
@@ -171,19 +162,15 @@ class _Clinicians(Asker):
             if over or number > max_rounds or (ends == "agreement" and agreed):
                 break
             # 3.2 The moderator reports where the team stands; without a readable report the round goes on without.
-            trip += 1
-            (came,) = await together(self.ask("report", f"report {number}", told, trip=trip))
+            self.trip += 1
+            (came,) = await together(self.ask("report", f"report {number}", told))
             report = "" if isinstance(came, ModelError) else self._prompts("moderator reported", text=came.strip())
             # 3.3 Who has something to say says it, and to whom.
             heard = [""] * count
             for turn in range(1, turns + 1):
-                trip += 1
-                asked, wanted = f"remark {number}.{turn}, expert", _remark(count)
-                asking = (
-                    self.ask("remark", f"{asked} {n + 1}", said[n], report, heard[n], you[n], trip=trip, answer=wanted)
-                    for n in everybody
-                )
-                spoken = self._delivered(team, hears, await together(*asking))
+                shown = [(said[n], report, heard[n], you[n]) for n in everybody]
+                remarks = await self.ask_each("remark", f"remark {number}.{turn}, expert", shown, answer=_remark(count))
+                spoken = self._delivered(team, hears, remarks)
                 if not any(spoken):
                     over = ends == "silence"
                     break
@@ -219,9 +206,9 @@ class _Clinicians(Asker):
 
     async def teams(self, diagnostic: int, members: int) -> str:
         """Returns the reports of the teams, assessment first and review last."""
-        trip = self.calls.round_trips + 1
+        self.trip += 1
         wanted = _teams(diagnostic, members)
-        plan = await self.ask("recruit teams", "recruit", trip=trip, answer=wanted, teams=diagnostic, members=members)
+        plan = await self.ask("recruit teams", "recruit", answer=wanted, teams=diagnostic, members=members)
         named = [(f"diagnosis {n}", team) for n, team in enumerate(plan.diagnosis, start=1)]
         reports: list[str | ModelError] = []
         for stage in ([("assessment", plan.assessment)], named, [("review", plan.review)]):
@@ -229,25 +216,22 @@ class _Clinicians(Asker):
             trip = self.calls.round_trips
             before = "\n\n".join(report for report in reports if isinstance(report, str))
             reports += await together(*(self._team(name, team, before, trip) for name, team in stage))
+        self.trip = self.calls.round_trips
         return "\n\n".join(usable(reports))
 
     async def _team(self, name: str, team: Any, before: str, trip: int) -> str:
         """Returns a team's report; a ModelError where the lead, or every member, cannot be used: it falls silent."""
         is_team = self._prompts("team", goal=team.goal, lead=team.lead, members=self._comma.join(team.members))
         # 3.1 The lead gives every member a task.
-        wanted = _texts(len(team.members))
+        wanted = exactly(len(team.members))
         tasks = await self.ask("assign", f"assign, {name} team", before, is_team, trip=trip + 1, answer=wanted)
         # 3.2 The members work on their tasks.
         work = [
             self._prompts("task", number=n, field=field, text=task)
             for n, (field, task) in enumerate(zip(team.members, tasks, strict=True), start=1)
         ]
-        asked = f"investigate, {name} team, member"
-        investigating = (
-            self.ask("investigate", f"{asked} {n}", before, is_team, task, trip=trip + 2)
-            for n, task in enumerate(work, start=1)
-        )
-        found = await together(*investigating)
+        told = [(before, is_team, task) for task in work]
+        found = await self.ask_each("investigate", f"investigate, {name} team, member", told, trip=trip + 2)
         usable(found)
         findings = [
             self._prompts("finding", number=n, field=field, text=text.strip())
@@ -265,11 +249,6 @@ def _team(number: int) -> Any:
 
 
 @functools.cache
-def _texts(number: int) -> Any:
-    return Annotated[tuple[str, ...], msgspec.Meta(min_length=number, max_length=number)]
-
-
-@functools.cache
 def _remark(experts: int) -> Any:
     """Returns the type of what an expert says: to whom, by number, and what; to nobody is silence."""
     to = tuple[Annotated[int, msgspec.Meta(ge=1, le=experts)], ...]
@@ -278,6 +257,6 @@ def _remark(experts: int) -> Any:
 
 @functools.cache
 def _teams(diagnostic: int, members: int) -> Any:
-    team = msgspec.defstruct("Team", [("goal", str), ("lead", str), ("members", _texts(members))], module=__name__)
+    team = msgspec.defstruct("Team", [("goal", str), ("lead", str), ("members", exactly(members))], module=__name__)
     several = Annotated[tuple[team, ...], msgspec.Meta(min_length=diagnostic, max_length=diagnostic)]  # type: ignore[valid-type]
     return msgspec.defstruct("Teams", [("assessment", team), ("diagnosis", several), ("review", team)], module=__name__)

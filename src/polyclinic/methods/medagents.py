@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, needed, together, usable
+from polyclinic.answering.calls import Asker, at_least, exactly, needed, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
@@ -80,8 +80,7 @@ async def medagents(
         raise UserError("0 and 0 experts; at least one is needed")
     if max(question_experts, option_experts) > MOST_EXPERTS:
         raise UserError(f"{question_experts} and {option_experts} experts; {MOST_EXPERTS} of a kind are the most")
-    decision = decision_on(question)
-    panel = _Panel(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
+    panel = _Panel(PROMPTS, question, model, temperature=temperature, top_p=top_p)
     try:
         # 1. Experts are gathered, for the question and for the options.
         for_question, for_options = await panel.gather(question_experts, option_experts)
@@ -99,9 +98,7 @@ async def medagents(
                 report = await panel.consult(report, experts, max_rounds, votes)
             material = panel.reported(report)
         # 6. The decision.
-        panel.trip += 1
-        decided = await panel.ask("decision", "decision", material, answer=decision)
-        return panel.calls.outcome(question.id, keys_of(decided), rationale=decided.rationale)
+        return await panel.decide(material)
     except PlayFailure as failure:
         return panel.calls.failed(question.id, failure)
 
@@ -114,9 +111,8 @@ class _Panel(Asker):
         kinds: list[tuple[Literal["question", "options"], int]] = [("question", on_question), ("options", on_options)]
 
         def fields(kind: str, number: int) -> Any:
-            wanted = Annotated[tuple[str, ...], msgspec.Meta(min_length=number, max_length=number)]
-            purpose = f"gather experts on the {kind}"
-            return self.ask(f"{kind} experts", purpose, answer=wanted, options=kind == "options", number=number)
+            section, purpose = f"{kind} experts", f"gather experts on the {kind}"
+            return self.ask(section, purpose, answer=exactly(number), options=kind == "options", number=number)
 
         lists = iter(await together(*(fields(kind, number) for kind, number in kinds if number)))
         named = [(kind, field) for kind, number in kinds if number for field in needed(next(lists))]

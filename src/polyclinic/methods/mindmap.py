@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, at_least, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
@@ -66,8 +66,7 @@ async def mindmap(
         UserError: a number that is below 1, or a question without options.
     """
     at_least(1, entities=entities, paths=paths, neighbours=neighbours)
-    decision = decision_on(question, ("graph", MindGraph))
-    asker = Asker(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
+    asker = Asker(PROMPTS, question, model, why=("graph", MindGraph), temperature=temperature, top_p=top_p)
     graph, language = graph_of(read_knowledge()), question.language
     try:
         # 1. The entities of the question, and which of them the graph knows.
@@ -86,9 +85,7 @@ async def mindmap(
             *(asker.ask(kind, f"retell {kind}", "\n".join(lines), options=False) for kind, lines in told.items())
         )
         # 3. The answer, its reasoning as a graph in which every edge names its source.
-        asker.trip += 1
-        decided = await asker.ask("decision", "decision", *map(str.strip, usable(retold)), answer=decision)
-        return asker.calls.outcome(question.id, keys_of(decided), rationale=_shown(decided.graph))
+        return await asker.decide(*map(str.strip, usable(retold)), rationale=lambda decided: _shown(decided.graph))
     except PlayFailure as failure:
         return asker.calls.failed(question.id, failure)
 

@@ -9,11 +9,11 @@ The card `docs/methods/mma.md` has the cost and where we differ.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, at_least, exactly, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
@@ -54,20 +54,17 @@ async def mma(
         UserError: a number that is below 1, or a question without options.
     """
     at_least(1, specialists=specialists, rounds=rounds)
-    decision = decision_on(question)
-    asker = _Specialists(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
+    asker = _Specialists(PROMPTS, question, model, temperature=temperature, top_p=top_p)
     try:
         # 1. Who is needed.
         asker.trip += 1
-        wanted = Annotated[tuple[str, ...], msgspec.Meta(min_length=specialists, max_length=specialists)]
+        wanted = exactly(specialists)
         fields: tuple[str, ...] = await asker.ask("gather", "gather", answer=wanted, options=False, number=specialists)
         # 2. Each reads the question and the pool, and adds to the pool.
         for number in range(1, rounds + 1):
             await asker.contribute(fields, number)
         # 3. The decision, from the pool.
-        asker.trip += 1
-        decided = await asker.ask("decision", "decision", asker.pool(), answer=decision)
-        return asker.calls.outcome(question.id, keys_of(decided), rationale=decided.rationale)
+        return await asker.decide(asker.pool())
     except PlayFailure as failure:
         return asker.calls.failed(question.id, failure)
 
@@ -79,19 +76,13 @@ class _Specialists(Asker):
 
     async def contribute(self, fields: tuple[str, ...], number: int) -> None:
         """Has every specialist add to the pool; a ModelError where the pool stays empty."""
-        self.trip += 1
-        asked = (
-            self.ask(
-                "contribute",
-                f"contribute {number}, specialist {place}",
-                self.pool(),
-                self._prompts("you", number=place, field=field, round=number),
-                answer=Contribution,
-                options=False,
-            )
+        pool = self.pool()
+        told = [
+            (pool, self._prompts("you", number=place, field=field, round=number))
             for place, field in enumerate(fields, start=1)
-        )
-        came = await together(*asked)
+        ]
+        purpose = f"contribute {number}, specialist"
+        came = await self.ask_each("contribute", purpose, told, answer=Contribution, options=False)
         if not self._added:
             usable(came)
         added = zip(range(1, len(fields) + 1), fields, came, strict=True)
@@ -103,16 +94,10 @@ class _Specialists(Asker):
             return ""
         findings = dict.fromkeys(text.strip() for _, _, one in self._added for text in one.findings if text.strip())
         held = [
-            self._prompts(
-                "hypothesis",
-                number=place,
-                field=field,
-                name=h.name,
-                confidence=self._prompts(h.confidence),
-                reason=h.reason,
-            )
+            self._prompts("hypothesis", number=place, field=field, name=h.name, confidence=level, reason=h.reason)
             for place, field, one in self._added
             for h in one.hypotheses
+            for level in [self._prompts(h.confidence)]
         ]
         listed = "\n".join(f"- {text}" for text in findings)
         return self._prompts("pool", findings=listed, hypotheses="\n".join(dict.fromkeys(held)))

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, at_least, exactly, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
@@ -58,8 +58,7 @@ async def tree_of_thought(
         UserError: a number that is below 1, or a question without options.
     """
     at_least(1, depth=depth, breadth=breadth, keep=keep, voters=voters)
-    decision = decision_on(question)
-    search = _Search(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
+    search = _Search(PROMPTS, question, model, temperature=temperature, top_p=top_p)
     kept: list[Line] = [()]
     try:
         for step in range(1, depth + 1):
@@ -70,9 +69,7 @@ async def tree_of_thought(
             # 3. The best are kept; `sorted` leaves equals in the order in which they were proposed.
             kept = sorted(worth, key=lambda line: -worth[line])[:keep]
         # 4. The best line decides.
-        search.trip += 1
-        decided = await search.ask("decision", "decision", search.thoughts(kept[0]), answer=decision)
-        return search.calls.outcome(question.id, keys_of(decided), rationale=decided.rationale)
+        return await search.decide(search.thoughts(kept[0]))
     except PlayFailure as failure:
         return search.calls.failed(question.id, failure)
 
@@ -86,22 +83,9 @@ class _Search(Asker):
 
     async def propose(self, kept: Sequence[Line], breadth: int, step: int, depth: int) -> list[Line]:
         """Returns each line with each of its next thoughts, equal ones once; a ModelError where none can be read."""
-        self.trip += 1
-        wanted = Annotated[tuple[str, ...], msgspec.Meta(min_length=breadth, max_length=breadth)]
-        stage = "propose first" if step == 1 else "propose next"
-        asked = (
-            self.ask(
-                stage,
-                f"propose {step}, line {number}",
-                self.thoughts(line),
-                answer=wanted,
-                number=breadth,
-                step=step,
-                depth=depth,
-            )
-            for number, line in enumerate(kept, start=1)
-        )
-        came = await together(*asked)
+        stage, told = ("propose first" if step == 1 else "propose next"), [(self.thoughts(line),) for line in kept]
+        blanks = {"answer": exactly(breadth), "number": breadth, "step": step, "depth": depth}
+        came = await self.ask_each(stage, f"propose {step}, line", told, **blanks)
         usable(came)
         grown = [
             (*line, thought)
@@ -113,25 +97,18 @@ class _Search(Asker):
 
     async def value(self, lines: Sequence[Line], step: int) -> dict[Line, int]:
         """Returns the score of each line that has one; a ModelError where none has."""
-        self.trip += 1
-        asked = (
-            self.ask("value", f"value {step}, line {number}", self.thoughts(line), answer=Value)
-            for number, line in enumerate(lines, start=1)
-        )
-        came = await together(*asked)
+        told = [(self.thoughts(line),) for line in lines]
+        came = await self.ask_each("value", f"value {step}, line", told, answer=Value)
         usable(came)
         return {line: value.score for line, value in zip(lines, came, strict=True) if isinstance(value, Value)}
 
     async def vote(self, lines: Sequence[Line], step: int, voters: int) -> dict[Line, int]:
         """Returns how many votes each line got; a ModelError where none can be read."""
-        self.trip += 1
         numbers = tuple(str(number) for number in range(1, len(lines) + 1))
         shown = "\n\n".join(
             self._prompts("line", number=number, thoughts=self.thoughts(line))
             for number, line in zip(numbers, lines, strict=True)
         )
-        asked = (
-            self.ask("vote", f"vote {step}, voter {voter}", shown, answer=numbers) for voter in range(1, voters + 1)
-        )
-        votes = Counter(usable(await together(*asked)))
+        came = await self.ask_each("vote", f"vote {step}, voter", [(shown,)] * voters, answer=numbers)
+        votes = Counter(usable(came))
         return {line: votes[number] for number, line in zip(numbers, lines, strict=True)}

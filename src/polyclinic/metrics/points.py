@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.events import Examined, Opened, Role, Said, Trace
 from polyclinic.knowledge.entries import Indicated
@@ -43,29 +44,33 @@ def stewardship(
     """
     disease = next(filter(None, (knowledge.disease_named(one.name) for one in diagnoses)), None)
     events = [event for trace in traces for event in trace]
-    found = [event for event in events if isinstance(event, Examined)]
-    told = [name for one in found for name in (*(finding.examination for finding in one.findings), *one.not_recorded)]
+    names_told = [
+        name
+        for event in events
+        if isinstance(event, Examined)
+        for name in (*(finding.examination for finding in event.findings), *event.not_recorded)
+    ]
     meant = {
         name: [key.partition(":")[2] for key in sorted(names.keys(name)) if key.startswith("examination:")]
-        for name in told
+        for name in names_told
     }
     had = tuple(dict.fromkeys(id for ids in meant.values() for id in ids))
-    who = next((event.presentation for event in events if isinstance(event, Opened)), None)
-    sex, age = (None, None) if who is None else (who.sex, who.age)
-    indicated = Indicated() if disease is None else knowledge.indicated(disease, sex=sex, age=age)
-    needed, helpful, not_indicated = msgspec.structs.astuple(indicated)
+    who = next((event.presentation for event in events if isinstance(event, Opened)), Presentation(complaint=""))
+    indicated = Indicated() if disease is None else knowledge.indicated(disease, sex=who.sex, age=who.age)
+    named = (*indicated.needed, *indicated.helpful, *indicated.not_indicated)
     done = [knowledge.examinations[id] for id in had]
+
+    def of(ids: Sequence[str], *, missed: bool = False) -> tuple[str, ...]:
+        return tuple(id for id in ids if (id in had) is not missed)
+
     return Stewardship(
         judged=disease is not None,
-        needed=tuple(id for id in needed if id in had),
-        needed_missed=tuple(id for id in needed if id not in had),
-        helpful=tuple(id for id in helpful if id in had),
-        helpful_missed=tuple(id for id in helpful if id not in had),
-        not_indicated=tuple(id for id in not_indicated if id in had),
-        other=(
-            *(id for id in had if id not in (*needed, *helpful, *not_indicated)),
-            *(name for name, ids in meant.items() if not ids),
-        ),
+        needed=of(indicated.needed),
+        needed_missed=of(indicated.needed, missed=True),
+        helpful=of(indicated.helpful),
+        helpful_missed=of(indicated.helpful, missed=True),
+        not_indicated=of(indicated.not_indicated),
+        other=(*(id for id in had if id not in named), *(name for name, ids in meant.items() if not ids)),
         cost=sum(one.cost for one in done),
         minutes=max((one.minutes for one in done), default=0),
         radiation=sum(one.radiation for one in done),

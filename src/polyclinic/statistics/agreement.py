@@ -95,8 +95,7 @@ def spearman(columns: Sequence[Sequence[float | None]]) -> list[list[float | Non
     for row in range(len(columns)):
         for column in range(row + 1):
             both = ~np.isnan(table[row]) & ~np.isnan(table[column])
-            value = _correlation(_ranks(table[row][both]), _ranks(table[column][both]))
-            matrix[row][column] = matrix[column][row] = value
+            matrix[row][column] = matrix[column][row] = _correlation(table[row][both], table[column][both])
     return matrix
 
 
@@ -107,10 +106,10 @@ def _ranks(values: Numbers) -> Numbers:
     return ranks
 
 
-def _correlation(first: Numbers, second: Numbers) -> float | None:
-    if not len(first):
+def _correlation(*values: Numbers) -> float | None:
+    if not len(values[0]):
         return None
-    a, b = first - math.fsum(first) / len(first), second - math.fsum(second) / len(second)
+    a, b = (ranks - math.fsum(ranks) / len(ranks) for ranks in map(_ranks, values))
     scale = math.sqrt(math.fsum(a * a) * math.fsum(b * b))
     return min(1.0, max(-1.0, math.fsum(a * b) / scale)) if scale > 0 else None
 
@@ -171,7 +170,7 @@ def krippendorff_alpha(
     rated = [unit for unit in units if len(unit) > 1]
     if not rated:
         return Alpha(alpha=None, low=None, high=None, n=0)
-    values = list(order) or sorted({value for unit in rated for value in unit}, key=_sorting)
+    values = list(order) or sorted({value for unit in rated for value in unit})  # type: ignore[type-var]
     place = {value: number for number, value in enumerate(values)}
     if unknown := {value for unit in rated for value in unit} - place.keys():
         raise ValueError(f"no such value: {', '.join(sorted(map(str, unknown)))}")
@@ -181,7 +180,7 @@ def krippendorff_alpha(
     for row, unit in enumerate(rated):
         counts = np.bincount([place[value] for value in unit], minlength=len(values))
         coincidences[row] = (np.outer(counts, counts) - np.diag(counts)) * (parts // (len(unit) - 1))
-    numbers = _numbers(values) if level == "interval" else np.zeros(len(values))
+    numbers = np.array(values if level == "interval" else [0] * len(values), dtype=np.float64)
     whole = float(_alpha(coincidences.sum(axis=0)[None] / parts, level, numbers)[0])
     if math.isnan(whole):
         return Alpha(alpha=None, low=None, high=None, n=len(rated))
@@ -219,14 +218,3 @@ def _distances(totals: Numbers, level: Level, numbers: Numbers) -> Numbers:
     middles = np.cumsum(totals, axis=1) - totals / 2
     ranks: Numbers = (middles[:, :, None] - middles[:, None, :]) ** 2
     return ranks
-
-
-def _sorting(value: Hashable) -> tuple[bool, float, str]:
-    number = isinstance(value, int | float)
-    return (not number, float(value) if isinstance(value, int | float) else 0.0, str(value))
-
-
-def _numbers(values: Sequence[Hashable]) -> Numbers:
-    if any(not isinstance(value, int | float) for value in values):
-        raise ValueError("alpha of intervals is of numbers")
-    return np.array(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Who wins against whom: verdicts of both orders, win rates, Bradley-Terry strengths.
+"""Who wins against whom: win rates, Bradley-Terry strengths.
 
 Source: aie-saps §2.4 and §4.4.3 (win rates without ties); Bradley and Terry, Biometrika 39 (1952).
 """
@@ -70,11 +70,6 @@ def standings(comparisons: Sequence[Comparison], *, seed: int = 0) -> Standings:
         win_rates=win_rates(comparisons),
         strengths=strengths(comparisons, seed=seed),
     )
-
-
-def of_both_orders(first_order: str | None, second_order: str | None) -> str | None:
-    """Returns the winner on whom both orders of asking agree; None, a tie, where they do not."""
-    return first_order if first_order == second_order else None
 
 
 def win_rates(comparisons: Sequence[Comparison]) -> dict[str, WinRate]:

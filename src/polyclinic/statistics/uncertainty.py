@@ -431,24 +431,19 @@ class Precision(msgspec.Struct, frozen=True, kw_only=True):
     needed: int | None  # replications after which it was narrow enough and stayed so; None where it has not been yet
 
 
-def precision(values: Sequence[float], *, within: float, look_ahead: int = LOOK_AHEAD) -> Precision:
+def precision(values: Sequence[float], *, within: float) -> Precision:
     """Returns how well the mean of replications is known; a half-width of `within` percent of the mean is allowed."""
-    n = len(values)
-    if not n:
+    if not values:
         return Precision(mean=None, low=None, high=None, half_width=None, percent=None, n=0, needed=None)
-    mean = math.fsum(values) / n
-    low = high = half = None
-    if n > 1:
-        half = student(n - 1) * math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
-        low, high = mean - half, mean + half
+    mean, half = _mean_and_half_width(values)
     return Precision(
         mean=mean,
-        low=low,
-        high=high,
+        low=None if half is None else mean - half,
+        high=None if half is None else mean + half,
         half_width=half,
         percent=_relative(mean, half),
-        n=n,
-        needed=needed(values, within=within, look_ahead=look_ahead),
+        n=len(values),
+        needed=needed(values, within=within),
     )
 
 
@@ -460,22 +455,25 @@ def mean_of_runs(values: Sequence[float]) -> Estimate:
 
 def needed(values: Sequence[float], *, within: float, look_ahead: int = LOOK_AHEAD) -> int | None:
     """Returns after how many replications the interval was narrow enough and stayed so; None where it has not yet."""
-    narrow = []
-    mean = squares = 0.0
-    for n, value in enumerate(values, 1):
-        off = value - mean
-        mean += off / n
-        squares += off * (value - mean)  # Welford, Technometrics 4 (1962)
-        if n >= FEWEST:
-            percent = _relative(mean, student(n - 1) * math.sqrt(squares / (n - 1) / n))
-            narrow.append(percent is not None and percent <= within)
-    for place, n in enumerate(range(FEWEST, len(values) + 1)):
+    wide = [True] * FEWEST  # after so many replications
+    for n in range(FEWEST, len(values) + 1):
+        percent = _relative(*_mean_and_half_width(values[:n]))
+        wide[n:] = [percent is None or percent > within]
+    for n in range(FEWEST, len(values) + 1):
         further = look_ahead if n <= 100 else look_ahead * n // 100
         if n + further > len(values):
             return None
-        if all(narrow[place : place + further + 1]):
+        if not any(wide[n : n + further + 1]):
             return n
     return None
+
+
+def _mean_and_half_width(values: Sequence[float]) -> tuple[float, float | None]:
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n < 2:
+        return mean, None
+    return mean, student(n - 1) * math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
 
 
 def _relative(mean: float, half: float | None) -> float | None:

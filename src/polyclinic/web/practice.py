@@ -1,10 +1,9 @@
-"""What people make on the pages: their visits, shifts, classes and studies, as JSON documents in one SQLite file.
+"""What people make on the pages: visits, shifts, classes and studies, as JSON documents in one SQLite file.
 
-One server at a time writes to a folder of practice. Its lock is SQLite's, on another file in the folder, so the system
-releases it however the server ends; servers within one process share it.
+Only one process at a time writes to a folder. Its lock is a SQLite lock on another file, which the system releases.
 
-Earlier versions kept a JSON file for each document. Those are taken over when the file is first opened, and moved to
-`converted`; one that cannot be read stays where it is and is named.
+Earlier versions kept one JSON file per document. These are converted when the file is first opened, and moved to
+`converted`; a file that cannot be read stays and is named.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -46,8 +46,7 @@ _MOST_BYTES = 128 * 2**20  # of an old file
 T = TypeVar("T")
 E = TypeVar("E", bound="Entry[Any]")
 
-_guard = Lock()
-_held: dict[Path, tuple[sqlite3.Connection, int]] = {}  # and by how many servers of this process
+_shared = WeakValueDictionary[Path, "Practice"]()  # by their folders
 _log = logging.getLogger("uvicorn")
 
 
@@ -60,29 +59,30 @@ class Practice:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._path = folder, folder / FILE
-        self._place: Path | None = None  # of the folder while it is held
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
+        self._held: sqlite3.Connection | None = None
         self._damaged: dict[tuple[str, str], BadInput] = {}
+
+    @classmethod
+    def at(cls, folder: Path) -> Practice:
+        """Returns the practice of a folder, which all servers of this process share."""
+        return _shared.setdefault(folder.resolve(), cls(folder))
 
     def hold(self) -> None:
         """Takes the folder for this process, and makes it if it is missing; `close` gives it back."""
-        if self._place is None:
-            make_folder(self.folder)
-            place = self.folder.resolve()
-            with _guard:
-                connection, count = _held.get(place, (None, 0))
+        with self._lock:
+            if self._held is None:
+                make_folder(self.folder)
                 try:
-                    connection = connection or locked(place / LOCK)
+                    self._held = locked(self.folder / LOCK)
                 except sqlite3.Error as error:
                     raise UserError(f"nothing can be kept here: {error}") from None
-                if connection is None:
-                    raise PracticeTaken(
-                        "another server keeps what is played, taught and judged in this folder; end it, or begin this "
-                        "one with --set serve.practice=FOLDER"
-                    )
-                _held[place] = (connection, count + 1)
-            self._place = place
+            if self._held is None:
+                raise PracticeTaken(
+                    "another server keeps what is played, taught and judged in this folder; end it, or begin this "
+                    "one with --set serve.practice=FOLDER"
+                )
 
     def get(self, kind: str, id: str, type: type[T]) -> T | None:
         """Returns a document; None where there is none."""
@@ -124,10 +124,6 @@ class Practice:
         """Returns what is wrong with documents of a kind that could not be read so far."""
         return [error for (its_kind, _), error in self._damaged.items() if its_kind == kind]
 
-    def count(self, kind: str) -> int:
-        """Returns how many documents there are of a kind."""
-        return sum(number for (number,) in self._rows("SELECT count(*) FROM documents WHERE kind = ?", kind))
-
     def put(self, kind: str, id: str, content: object) -> None:
         """Keeps a document in place of the one of its kind and id."""
         self.hold()
@@ -142,17 +138,9 @@ class Practice:
     def close(self) -> None:
         """Closes the file, and gives the folder back."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-        if self._place is not None:
-            with _guard:
-                connection, count = _held.pop(self._place)
-                if count > 1:
-                    _held[self._place] = (connection, count - 1)
-                else:
-                    connection.close()
-            self._place = None
+            for connection in filter(None, (self._connection, self._held)):
+                connection.close()
+            self._connection = self._held = None
 
     def _rows(self, select: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock, read_errors(self._path):

@@ -18,7 +18,6 @@ from anyio.to_thread import run_sync
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from polyclinic.files import NO_JSON
 from polyclinic.web.refused import RequestRefused
@@ -52,43 +51,36 @@ def get(
     answer: Callable[..., Any],
     *,
     query: type[Any] | None = None,
+    body: type[Any] | None = None,
     threaded: bool = False,
     method: str = "GET",
+    status: int = 200,
 ) -> Route:
     """Returns a route that answers with a document, or with a response as it is.
 
-    `answer` gets the query, if a type is given for it, and the parts of the path by name. It may be asynchronous; one
-    that takes its time is `threaded`.
+    `answer` gets the query or the body, if a type is given for it, and the parts of the path by name. It may be
+    asynchronous; one that takes its time is `threaded`.
     """
 
     async def answered(request: Request) -> Response:
-        asked = () if query is None else (_query(request, query),)
-        return await _replied(partial(answer, *asked, **request.path_params), threaded=threaded)
+        try:
+            asked = [] if query is None else [msgspec.convert(dict(request.query_params), query, strict=False)]
+        except msgspec.ValidationError as error:
+            raise RequestRefused(f"unexpected query: {error}") from None
+        if body is not None:
+            asked.append(await _body(request, body))
+        call = partial(answer, *asked, **request.path_params)
+        found = await run_sync(call) if threaded else call()
+        if isawaitable(found):
+            found = await found
+        return found if isinstance(found, Response) else reply(found, status)
 
     return Route(path, answered, methods=[method])
 
 
 def post(path: str, type: type[Any], answer: Callable[..., Any], *, status: int = 200) -> Route:
     """Like `get`, for requests with a body, which `answer` gets first."""
-
-    async def answered(request: Request) -> Response:
-        return await _replied(partial(answer, await _body(request, type), **request.path_params), status)
-
-    return Route(path, answered, methods=["POST"])
-
-
-async def _replied(answer: Callable[[], Any], status: int = 200, *, threaded: bool = False) -> Response:
-    found = await run_sync(answer) if threaded else answer()
-    if isawaitable(found):
-        found = await found
-    return found if isinstance(found, Response) else reply(found, status)
-
-
-def _query(request: Request, type: type[T]) -> T:
-    try:
-        return msgspec.convert(dict(request.query_params), type, strict=False)
-    except msgspec.ValidationError as error:
-        raise RequestRefused(f"unexpected query: {error}") from None
+    return get(path, answer, body=type, method="POST", status=status)
 
 
 async def _body(request: Request, type: type[T]) -> T:
@@ -124,24 +116,6 @@ def last_id(request: Request, default: int) -> int:
     return int(told) if told.isascii() and told.isdigit() and len(told) < 16 else default
 
 
-class _Stream(StreamingResponse):
-    """A stream that counts as open, under the address of its client, until it ends."""
-
-    def __init__(self, open_streams: Counter[str], address: str, events: AsyncIterator[bytes]) -> None:
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        super().__init__(events, media_type="text/event-stream", headers=headers)
-        self._open, self._address = open_streams, address
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._open[self._address] += 1
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._open[self._address] -= 1
-            if not self._open[self._address]:
-                del self._open[self._address]
-
-
 def streamed(request: Request, serving: Serving, events: AsyncIterator[bytes]) -> Response:
     """Returns a stream of events, or refuses it if too many are open, in all or from one address."""
     address = request.client.host if request.client else ""
@@ -149,4 +123,14 @@ def streamed(request: Request, serving: Serving, events: AsyncIterator[bytes]) -
         raise RequestRefused(f"{MOST_STREAMS} streams are open already; close a page", 503)
     if serving.streams[address] >= MOST_STREAMS_OF_ONE:
         raise RequestRefused(f"{MOST_STREAMS_OF_ONE} streams are open from your address already; close a page", 503)
-    return _Stream(serving.streams, address, events)
+
+    async def counted() -> AsyncIterator[bytes]:
+        serving.streams[address] += 1
+        try:
+            async for one in events:
+                yield one
+        finally:
+            serving.streams -= Counter((address,))  # forgets an address without streams
+
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(counted(), media_type="text/event-stream", headers=headers)

@@ -14,13 +14,13 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, UnreadableReply
-from polyclinic.evaluations.examiner.declaration import recorded_requests
-from polyclinic.evaluations.examiner.dialogues import (
+from polyclinic.evaluations.examiner.declaration import (
     RecordedRequest,
     RecordedRequests,
     RequestLabel,
     read_labels,
     read_requests_of,
+    recorded_requests,
 )
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds

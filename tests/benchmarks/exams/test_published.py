@@ -3,8 +3,8 @@
 import pytest
 
 from polyclinic.errors import UserError
+from polyclinic.evaluations.exams.declaration import as_published, check_limit, limit_of
 from polyclinic.evaluations.exams.evaluation import Learning, run_methods
-from polyclinic.evaluations.exams.methods import as_published, check_limit, limit_of
 from polyclinic.methods.table import METHODS, choose
 from polyclinic.models.scripted import Scripted
 from polyclinic.protocols.following import follow

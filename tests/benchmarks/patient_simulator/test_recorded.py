@@ -69,7 +69,7 @@ def test_the_turns_are_read(file):
     [
         ([{"id": 1}], "no doctor's turn in it"),
         ([dialogue(TURNS[:1])], "no doctor's turn in it"),
-        ([dialogue([("Z", "Hm?", "?")])], "unknown state 'Z'"),
+        ([dialogue([("Z", "Hm?", "?")])], "Invalid enum value 'Z'"),
         ([dialogue(history=[])], "complaint"),
         ([], "empty"),
     ],

@@ -11,7 +11,13 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, Unreachable, UserError
 from polyclinic.evaluations.outcomes import compare_methods
-from polyclinic.evaluations.tor.declaration import _f1_by_record, records_document, records_output
+from polyclinic.evaluations.tor.declaration import (
+    _f1_by_record,
+    _keys_shown,
+    records_document,
+    records_output,
+    shown_by,
+)
 from polyclinic.evaluations.tor.evaluation import (
     RecordPlay,
     check_ratings,
@@ -24,7 +30,6 @@ from polyclinic.evaluations.tor.evaluation import (
 )
 from polyclinic.evaluations.tor.inpatients import inpatients
 from polyclinic.evaluations.tor.meetings import RecordedMeeting
-from polyclinic.evaluations.tor.withheld import _keys_shown, shown_by
 from polyclinic.evidence_tree.support import Support
 from polyclinic.generation.inpatients import generate_inpatients
 from polyclinic.judging.explanations import Rating, read_ratings
@@ -217,10 +222,10 @@ def changed(**parts):
     ("parts", "problem"),
     [
         ({"findings": ()}, "no examination is recorded"),
-        ({"question": None}, "0 options"),
-        ({"options": {"A": "Gout"}}, "1 options"),
-        ({"options": {"A": "Gout", "B": "gout."}}, "two options are 'gout'"),
-        ({"answers": ()}, "no option is right"),
+        ({"question": None}, "no question with options"),
+        ({"options": {"A": "Gout"}}, "two or more options"),
+        ({"options": {"A": "Gout", "B": "gout."}, "answers": ("A",)}, "'gout' is named twice"),
+        ({"answers": ()}, "has no right answer"),
         ({"answers": ("Z",)}, "'Z' is none of"),
         ({"answers": ("A", "A")}, "named twice"),
         ({"options": {"A": "Gout", "B": "Migraine"}, "answers": ("A",)}, "nothing in common"),

@@ -33,7 +33,10 @@ def requests(n, language="en"):
 
 async def pooled(workers, setup, asked, holder=None):
     async with open_clinic_workers(f"local:{workers}", setup, holder or Holder(None, Ledger())) as clinic:
-        return list(await asyncio.gather(*map(clinic.compute, asked)))
+        found = await asyncio.gather(*map(clinic.compute, asked), return_exceptions=True)
+        for error in (one for one in found if isinstance(one, Exception)):
+            raise error
+        return found
 
 
 async def alone(setup, asked):
@@ -50,7 +53,7 @@ async def test_the_episodes_of_a_worker_that_is_killed_are_computed_by_others():
         await clinic.compute(asked[0])
         going = [asyncio.create_task(clinic.compute(request)) for request in asked]
         await asyncio.sleep(0)
-        victim = next(iter(clinic._pool._open))
+        victim = next(iter(clinic.pool._open))
         os.kill(victim._process._process.pid, signal.SIGKILL)
         assert await asyncio.gather(*going) == here
     assert any("SIGKILL" in line for line in told)

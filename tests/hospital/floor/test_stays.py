@@ -20,7 +20,7 @@ HOUR, DAY = 3600, 24 * 3600
 class InBedAs:
     """Somebody whose stay and turns are given."""
 
-    ill_with, severity, recognised = "illness", "mild", True
+    disease, severity, recognised = SimpleNamespace(id="illness"), "mild", True
 
     def __init__(self, *stays, turns=()):
         self.stays, self.turns, self.levels = list(stays), list(turns), []

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from polyclinic.cli.replay import sentences
-from polyclinic.cli.run import _worth_reading
+from polyclinic.cli.run import worth_reading
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.file import read_hospital
@@ -104,4 +104,4 @@ def test_dialogues_are_kept_of_runs_that_somebody_may_read(visits, days, load, k
     made = Configuration(
         hospital=hospital, residents=hospital.residents, days=days, visits=visits, load=load, setup=Setup(seed=0)
     )
-    assert _worth_reading(made) is kept
+    assert worth_reading(made) is kept

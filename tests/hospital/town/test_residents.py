@@ -122,7 +122,7 @@ async def test_a_model_writes_residents_and_what_it_may_not_say_is_counted(langu
     written, failures = await write_profiles(list(town), Scripted(answer), read_knowledge())
     assert set(written) == {"r00001", "r00005"}
     assert failures == Counter(Refused=1, NamesDisease=1, UnreadableReply=1)
-    told = town.with_profiles(written)
+    told = town.having(profiles=written)
     assert told[0].household == "Lives on a boat with a sister."
     assert told[0].conditions == (*town[0].conditions, "Built ships.")
     assert (told[0].allergies, told[0].avoid, told[0].age) == (town[0].allergies, town[0].avoid, town[0].age)

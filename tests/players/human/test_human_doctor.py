@@ -178,36 +178,6 @@ async def test_a_sentence_that_holds_such_a_word_is_said(case, knowledge):
     assert "What would help?" in visit.trace.lines()
 
 
-async def test_a_misspelt_order_is_asked_back_and_is_no_turn(case, knowledge, tmp_path):
-    shown, session, wrong = [], tmp_path / "s.jsonl", "Please order a blod count."
-    visit = await held(case, knowledge, [wrong, "/order blood test", "/done", *REPORT], shown, session=session)
-    said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
-    assert said[0] == "I would like you to have: blood test."
-    assert any("Perhaps: blood test?" in text and "blod count" in text for text in shown)
-    assert wrong not in [json.loads(line)["line"] for line in session.read_text().splitlines()]
-    visit = await held(case, knowledge, [wrong, wrong, "/done", *REPORT], [])
-    assert wrong in visit.trace.lines()  # typed once more, it is said
-
-
-@pytest.mark.parametrize(
-    ("line", "language", "near"),
-    [
-        ("let's do an abdominal ultrasund and a urinalisis", "en", ["abdominal ultrasound", "urinalysis"]),
-        ("做个心电徒", "zh", ["心电图检查"]),
-        ("先做腹部超生吧", "zh", ["腹部超声"]),
-        ("Please order a blood count.", "en", []),
-        ("I would like you to have a chest xray", "en", []),
-        ("Do you have a fever?", "en", []),
-        ("Please take a deep breath", "en", []),
-        ("I'd like you to rest at home", "en", []),
-        ("您做什么工作", "zh", []),
-        ("请开血常规", "zh", []),
-    ],
-)
-def test_only_orders_by_names_that_are_nearly_ours_are_misspelt(knowledge, line, language, near):
-    assert list(OrderNames(knowledge).misspelt(line, language).values()) == near
-
-
 async def test_nobody_answers_for_a_person_who_has_gone(case, knowledge):
     with pytest.raises(PersonLeft, match="after 1 line"):
         await held(case, knowledge, ["Do you have a cough?"], [])

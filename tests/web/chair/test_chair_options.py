@@ -5,6 +5,7 @@ import pytest
 from polyclinic.cli.serve import ChairOptions
 from polyclinic.errors import PolyclinicError
 from polyclinic.models.settings import ModelSettings
+from polyclinic.web.practice import Practice
 
 REFUSED = (
     ({"patient": ["nobody"]}, "no mind 'nobody' can play the patient"),
@@ -24,9 +25,9 @@ def test_who_cannot_play_is_refused_at_once(tmp_path, monkeypatch):
         ChairOptions().players(ModelSettings(dry_run=True))
     (tmp_path / "cases").write_text("none", "utf-8")
     with pytest.raises(PolyclinicError, match="case file"):
-        ChairOptions(cases=[tmp_path / "cases"]).case_files()
+        ChairOptions(cases=[tmp_path / "cases"]).check_files()
     with pytest.raises(PolyclinicError, match="name a folder"):
-        ChairOptions(practice=tmp_path / "cases").practice_folder()
+        Practice(tmp_path / "cases").hold()
     reached = ModelSettings(base_url="http://127.0.0.1:1/v1")
     offered = ChairOptions(patient=["rules", "saps:direct/x"], judge="direct/j").players(reached)
     assert offered.patients == ("rules", "saps:direct/x") and offered.judge == "direct/j"

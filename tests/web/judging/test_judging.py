@@ -115,7 +115,7 @@ async def test_a_study_of_rounds_with_a_third_person(desk, recorded, tmp_path):
     )
     # The scorers read the files that are downloaded.
     verdicts = await downloaded(desk, made["id"], tmp_path)
-    assert len(verdicts) == 2 * items + 2 and figures(verdicts, "rounds")["model/keen"].relevance.percent < 100
+    assert len(verdicts) == 2 * items + 2 and figures(verdicts, "rounds")["model/keen"].shares["relevant"].percent < 100
     table = tmp_path / "verdicts.csv"
     table.write_bytes((await desk.get(f"studies/{made['id']}/verdicts.csv")).body)
     assert read_verdicts([table]) == verdicts and "'=so" in table.read_text("utf-8")

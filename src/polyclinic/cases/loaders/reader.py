@@ -1,6 +1,6 @@
 """Splits a case file into its records: JSON lines, a JSON array, a JSON object, or CSV; or a folder's .json files.
 
-Lines and array elements are read one after the other, so a file never has to fit into memory.
+Lines are read one after the other, so a file of lines never has to fit into memory.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +17,10 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import MAX_RECORD_BYTES, ReadLine, check_file, decode, read_any_lines, too_large
-from polyclinic.opened_files import opened
+from polyclinic.opened_files import opened, unpacked
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_CHUNK_BYTES = 2**20
-_BLANK = b"\xef\xbb\xbf \t\r\n"
-_IN_STRING = re.compile(rb'["\\]')
-_OUTSIDE = re.compile(rb'["\[\]{},]')
+_BOM = b"\xef\xbb\xbf"
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _JSON_NAMES = {list: "an array", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 
@@ -56,12 +53,13 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
         except RecursionError:
             raise self.bad("the JSON is nested too deeply") from None
         except msgspec.DecodeError as error:
-            raise self._malformed(str(error)) from None
+            raise self.malformed(str(error)) from None
         if not isinstance(value, dict):
             raise self.bad(f"a case is a JSON object, {{...}}; this is {_JSON_NAMES.get(type(value), 'null')}")
         return value
 
-    def _malformed(self, message: str) -> BadInput:
+    def malformed(self, message: str) -> BadInput:
+        """Returns the error of a decoder with its place."""
         cut_off = "truncated" in message
         problem = f"the JSON is cut off ({message})" if cut_off else f"not JSON ({message})"
         if self.part != "object":
@@ -82,15 +80,16 @@ def read_elements(path: Path) -> Iterator[Element]:
     if path.suffix.lower() in _DELIMITERS:
         yield from _rows(path)
         return
-    # A pipe can be read only once, so it gets no look ahead: its array must then have lines of bearable length.
-    if path.is_file() and next(_chunks(path), b"").lstrip(_BLANK).startswith(b"["):
-        yield from _array(path, _chunks(path))
-        return
     lines = read_any_lines(path)
     first = next(lines)
     begin = first.text.lstrip()
     if begin.startswith("["):
-        yield from _array(path, (_whole(path, line).encode() for line in chain([first], lines)))
+        if path.is_file():
+            with unpacked(path) as file:
+                raw = file.read().removeprefix(_BOM)
+        else:  # a pipe, which can be read only once
+            raw = "".join(_whole(path, line) for line in chain([first], lines)).encode()
+        yield from _array(path, raw)
     elif begin.startswith("{"):
         yield from _lines_or_object(path, first, lines)
     else:
@@ -156,15 +155,6 @@ def _rows(path: Path) -> Iterator[Element]:
         raise BadInput("the table has no rows; at least one is needed below the names of the columns", path=path)
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    try:
-        with opened(path) as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                yield chunk
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
-
-
 def _lines_or_object(path: Path, first: ReadLine, lines: Iterator[ReadLine]) -> Iterator[Element]:
     # A good line is handed on before the next is read, so that what is wrong with that one comes after it.
     second = None if not first.broken and _is_json(first.text) else next(lines, None)
@@ -210,51 +200,18 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _array(path: Path, chunks: Iterable[bytes]) -> Iterator[Element]:
-    number = 0
-    for number, raw in enumerate(_split_array(path, chunks), start=1):
-        broken = ""
+def _array(path: Path, raw: bytes) -> Iterator[Element]:
+    try:
+        elements = msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError) as error:
+        whole = Element(path=path, number=1, order=1, text=raw.decode(errors="replace"), part="object")
+        raise whole.malformed(str(error)) from None
+    for number, element in enumerate(map(bytes, elements), start=1):
+        broken = too_large() if len(element) > MAX_RECORD_BYTES else ""
         try:
-            text = decode(raw, path=path).strip()
+            text = decode(element, path=path)
         except BadInput as error:
-            text, broken = raw.decode(errors="replace").strip(), error.problem
+            text, broken = element.decode(errors="replace"), error.problem
         yield Element(path=path, number=number, order=number, text=text, part="element", broken=broken)
-    if not number:
+    if not elements:
         raise BadInput("the array is empty; at least one record is needed", path=path)
-
-
-def _split_array(path: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the elements of the outermost array; only brackets, commas and quotation marks are looked at."""
-    element = bytearray()
-    number, depth, in_string, escaped, closed = 1, 0, False, False, False
-    for chunk in chunks:
-        start, at = 0, int(escaped)
-        escaped = False
-        while not closed and (match := (_IN_STRING if in_string else _OUTSIDE).search(chunk, at)):
-            at, mark = match.end(), match[0]
-            if in_string:
-                escaped = mark == b"\\" and at == len(chunk)
-                at += mark == b"\\"
-                in_string = mark == b"\\"
-            elif mark == b'"':
-                in_string = True
-            elif mark in b"[{":
-                depth += 1
-                start = at if depth == 1 else start
-            elif mark in b"]}":
-                depth -= 1
-                closed = depth == 0
-            if closed or (mark == b"," and depth == 1 and not in_string):
-                element += chunk[start : match.start()]
-                start = at
-                if element.strip() or number > 1 or not closed:
-                    yield bytes(element)
-                element.clear()
-                number += 1
-        element += chunk[start:]
-        if len(element) > MAX_RECORD_BYTES:
-            raise BadInput(too_large(), path=path, line=number, part="element")
-    if not closed:
-        raise BadInput("the file ends inside it; the array is not closed", path=path, line=number, part="element")
-    if element.strip():
-        raise BadInput("something follows the end of the array; a case file holds one array", path=path)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.judging.pairs import CRITERIA, Judgements, View
-from polyclinic.judging.people import comparisons, pairs_by_people
+from polyclinic.judging.people import comparisons, criteria_by_people
 from polyclinic.judging.verdicts import PersonsVerdict
 from polyclinic.statistics.agreement import Agreement, agreement
 from polyclinic.statistics.pairwise import Comparison, Standings
@@ -32,7 +32,7 @@ def views_by_people(
     """Returns what people say from each view from which anybody spoke."""
     found: dict[View, ViewByPeople] = {}
     for view in CRITERIA:
-        said = pairs_by_people(verdicts, f"pairs {view}", seed=seed).criteria
+        said = criteria_by_people(verdicts, f"pairs {view}", seed=seed)
         if said:
             alike = {} if judgements is None else {one: _alike(verdicts, judgements, view, one) for one in said}
             found[view] = ViewByPeople(criteria=said, with_judge=alike)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,31 +34,24 @@ from polyclinic.evaluations.exams.evaluation import (
     entrant,
     exam,
 )
-from polyclinic.evaluations.exams.methods import (
-    SUBJECTS,
-    as_published,
-    check_limit,
-    limit_of,
-    open_exam_memory,
-    remembering,
-)
 from polyclinic.evaluations.measuring import show_compared
+from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.evaluations.outcomes import outcome_row
-from polyclinic.evaluations.protocol import check_methods, followed, say
-from polyclinic.judging.error_categories import (
-    Categories,
-    ErrorCategory,
-    MissedQuestion,
-    find_categories,
-    read_words,
-)
+from polyclinic.evaluations.protocol import as_paper, check_methods, followed, say
+from polyclinic.judging.error_categories import Categories, ErrorCategory, MissedQuestion, find_categories, read_words
 from polyclinic.judging.people import people_words
-from polyclinic.memory.options import FORGETFUL
+from polyclinic.memory.library import asked_for, memory_embedder
+from polyclinic.memory.memory import snapshot_of
+from polyclinic.memory.opening import open_what_is_remembered
+from polyclinic.memory.options import FORGETFUL, MemoryOptions
+from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, ChosenMethod, choose
+from polyclinic.models.session import open_models
+from polyclinic.models.settings import ModelSettings
 from polyclinic.plugins import offered
 from polyclinic.protocols.following import FollowedProtocol, follow
-from polyclinic.protocols.papers import MedAgentsSettings
+from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
 from polyclinic.questions.layouts import Topic, of_topic, parse_fields, read_exam
@@ -321,10 +315,9 @@ def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[E
         if file.exam != "medqa":
             raise UserError(f"--topic {options.topic} is known of MedQA alone, not of {file.exam}; leave it out")
         questions = of_topic(questions, options.topic, file.exam)
-        return questions if limit is None else draw(questions, limit, seed=seed)
-    if options.limit == "all" or (limit is None and limit_of(follow(MedAgentsSettings), file.exam) is None):
-        return questions
-    return draw(questions, limit, seed=seed)
+    elif options.limit is None:
+        limit = limit_of(follow(MedAgentsSettings), file.exam)
+    return questions if limit is None else draw(questions, limit, seed=seed)
 
 
 def _check(result: ExamResult) -> None:
@@ -335,6 +328,99 @@ def _check(result: ExamResult) -> None:
             note(plain(f"{one.name} broke on {many}, counted as wrong; the first, {first.id}: {first.outcome.problem}"))
     if useless := [one.name for one in result.methods if one.broken and len(one.broken) == len(one.answered)]:
         raise BrokenMethod(f"{', '.join(useless)}: no question was answered without a mistake of the method's")
+
+
+SUBJECTS = (
+    "anatomy", "clinical knowledge", "college medicine", "medical genetics", "professional medicine", "college biology",
+)  # fmt: skip
+"""The subjects of MMLU in the paper, in the order of Table 2."""
+
+
+def as_published(
+    chosen: Sequence[ChosenMethod],
+    rules: FollowedProtocol[MedAgentsSettings],
+    *,
+    dataset: str,
+    temperature: float | None = None,
+) -> list[ChosenMethod]:
+    """Returns the methods with the paper's settings of each; unchanged if ours is followed.
+
+    Methods that the paper does not name keep what they have, and so do settings in which methods of one name differ.
+    """
+    paper, made = rules.settings, []
+    for one in chosen:
+        wanted: dict[str, PaperSetting[Any] | None] = {}
+        if (drawing := paper.methods.get(one.name)) is not None:
+            wanted |= {"temperature": drawing.temperature, "top_p": drawing.top_p, "samples": drawing.samples}
+        if one.name == "medagents":
+            for name in ("question_experts", "option_experts"):
+                experts = getattr(paper, name)
+                wanted[name] = PaperSetting(paper=_of_dataset(experts.paper, dataset), section=experts.section)
+            wanted |= {"max_rounds": paper.rounds, "votes": paper.votes}
+        same = [other.settings for other in chosen if other.name == one.name]
+        varied = [name for name in wanted if len({str(settings.get(name)) for settings in same}) > 1]
+        made.append(as_paper(one, wanted, rules, temperature=temperature, varied=varied))
+    return made
+
+
+def _of_dataset(value: Any, dataset: str) -> Any:
+    """Returns the value of a setting for a data set; a mapping has one for others, too."""
+    return value.get(dataset, value["others"]) if isinstance(value, Mapping) else value
+
+
+def limit_of(rules: FollowedProtocol[MedAgentsSettings], dataset: str) -> int | None:
+    """Returns how many questions of a data set are asked; None for all."""
+    number = _of_dataset(rules.of(rules.settings.sample), dataset)
+    return None if number == "all" else int(number)
+
+
+def check_limit(rules: FollowedProtocol[MedAgentsSettings], dataset: str, given: int | str | None) -> None:
+    """Refuses another number of questions than the paper's."""
+    number = limit_of(rules, dataset) or "all"
+    if rules.side == "paper" and given not in (None, number):
+        had = f"{number} questions of {dataset} ({rules.settings.sample.section})"
+        raise UserError(f"--protocol {rules.given} has {had}; leave out --limit {given}, or take --protocol ours")
+
+
+REMEMBERS = "medagent_zero"
+"""The method that goes by a memory."""
+
+
+def remembering(chosen: Sequence[ChosenMethod], memory: MemoryOptions) -> list[ChosenMethod]:
+    """Returns the methods with how much comes to mind, where the options say that."""
+    if any(one.name == REMEMBERS for one in chosen) and memory.memory is None:
+        raise UserError(f"{REMEMBERS} goes by what was learnt; name it with --memory DIR")
+    if memory.memory is not None and all(one.name != REMEMBERS for one in chosen):
+        raise UserError(f"--memory has no effect without a method that remembers; give --method {REMEMBERS}")
+    given = {"records": memory.k_records, "experience": memory.k_experience}
+    known = {key: k for key, k in given.items() if k is not None}
+    return [
+        msgspec.structs.replace(one, settings={**known, **one.settings}) if one.name == REMEMBERS else one
+        for one in chosen
+    ]
+
+
+@asynccontextmanager
+async def open_exam_memory(memory: MemoryOptions, models: ModelSettings) -> AsyncIterator[ExamMemory | None]:
+    """Opens what is remembered on an exam, and notes how much it is; None if no memory is named."""
+    async with AsyncExitStack() as stack:
+        if memory.memory is None:
+            yield None
+            return
+        opened = stack.enter_context(open_what_is_remembered(memory.memory))
+        reading = opened.reading
+        asked = [] if reading is None else asked_for(reading.about.embedder)
+        session = await stack.enter_async_context(open_models(asked, models))
+        embedder = None if reading is None else memory_embedder(reading.about.embedder, session)
+        made = ExamMemory(opened.memory, reading, embedder=embedder, source=opened.source)
+        records, principles = made.counts
+        told = f"{opened.source}: {records:,} records of documents, {principles:,} principles from patients"
+        if not records:
+            folder, _ = snapshot_of(opened.folder)
+            told += f"; polyclinic memory read {folder} --corpus NAME --doctor MODEL adds records"
+        note(plain(told))
+        say_other_knowledge(memory)
+        yield made
 
 
 def exam_output(
@@ -349,20 +435,12 @@ def exam_output(
     """Returns the output: document, which begins with `about`, tables, and a file of each method's outcomes."""
     methods, found = result.methods, result.categories
     failed = [one for of in methods for one in of.answered if one.outcome.failed]
-    named = (
-        "name",
-        "accuracy",
-        "readable_accuracy",
-        "n",
-        "unreadable",
-        "failed",
-        "ends",
-        "cost",
-        "by_subject",
-        "stability",
-    )
     documents = [
-        {**{name: getattr(one, name) for name in named}, "questions": list(map(_question, one.answered))}
+        {
+            **{name: value for name, value in msgspec.structs.asdict(one).items() if name not in ("answered", "model")},
+            **{name: getattr(one, name) for name in ("n", "unreadable", "failed")},
+            "questions": list(map(_question, one.answered)),
+        }
         for one in methods
     ]
     document = {**about, "methods": documents, "comparisons": against}

@@ -14,8 +14,7 @@ that cannot be read, or did not come, is counted and counts for neither yes nor 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +25,7 @@ from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
+from polyclinic.evaluations.measuring import Value, estimates, item_row
 from polyclinic.evaluations.people import with_people
 from polyclinic.evaluations.reliability.attack import Attacked, attack, names_examination, orders
 from polyclinic.events import End, Examined, Role, Said, Trace
@@ -36,14 +36,14 @@ from polyclinic.knowledge.names import Names
 from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
 from polyclinic.protocols.papers import Settings
-from polyclinic.results.folder import ItemMeasure, ItemRow, mean_of_parts
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.options import FILES, MINDS, CaseOptions, MaxTurns, SessionOption, each_once
 from polyclinic.run.output import Output, output_of_visits
 from polyclinic.settings import setting
-from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
-from polyclinic.terminal.figures import NOTHING, ShownFigure, number
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.figures import ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import table_of
+from polyclinic.terminal.tables import Column, table_of
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, see
 
@@ -145,7 +145,7 @@ def reliability(
     memory = Memory()  # Two doctors who said and heard the same share the judgement.
 
     async def play(case: Case, minds: Minds) -> Visit:
-        return await see(case, minds, max_turns=max_turns)
+        return await minds.desk.play(case.id, lambda: see(case, minds, max_turns=max_turns))
 
     async def score(case: Case, minds: Minds, visit: Visit) -> Judged:
         if visit.end is End.FAILED:
@@ -164,14 +164,16 @@ def reliability(
 
     async def summarise(plays: Mapping[str, Sequence[ReliabilityPlay]]) -> ReliabilityResult:
         return ReliabilityResult(
-            doctors=tuple(_row(name, theirs, judged=judge is not None, seed=seed) for name, theirs in plays.items()),
+            doctors=tuple(
+                _of_doctor(name, theirs, judged=judge is not None, seed=seed) for name, theirs in plays.items()
+            ),
             judge="" if judge is None else judge.name,
             judge_version=VERSION,
             prompts=JUDGING.prompts,
             visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
         )
 
-    return Plays(items=cases, play=play, score=score, summarise=summarise, visit=lambda case: case.id)
+    return Plays(items=cases, play=play, score=score, summarise=summarise)
 
 
 def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
@@ -202,54 +204,43 @@ def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
     return rounds
 
 
-def _row(doctor: str, plays: Sequence[ReliabilityPlay], *, judged: bool, seed: int) -> Reliability:
+def _values(rounds: Sequence[Round], judgements: Sequence[RoundJudgement]) -> dict[str, Value]:
+    """Returns the values of a visit's rounds by measure."""
+    verdicts = [one.verdict for one in judgements if one.verdict is not None]
+    return {
+        "relevance": [100.0 * (verdict.relevant == "yes") for verdict in verdicts],
+        "consistency": [100.0 * (verdict.consistent == "yes") for verdict in verdicts],
+        "accuracy": [100.0 * one.reached for one in rounds if one.ordered],
+        "questions_a_visit": float(len(rounds)),
+        "examinations_a_visit": float(sum(one.reached for one in rounds)),
+    }
+
+
+def _of_doctor(doctor: str, plays: Sequence[ReliabilityPlay], *, judged: bool, seed: int) -> Reliability:
     counted = [play for play in plays if play.played.end is not End.FAILED]
     rounds = [one for play in counted for one in play.scored[0]]
     made = [one for play in counted for one in play.scored[1]]
-    by_case = Counter(one.case for one in rounds)
-    tests_by_case = Counter(one.case for one in rounds if one.reached)
-    ordered = [one for one in rounds if one.ordered]
+    values = [(play.item.id, _values(*play.scored)) for play in counted]
+    means = estimates(MEASURES, values, pooled_shares=("relevance", "consistency", "accuracy"), seed=seed)
     unreadable, unanswered = failures(made)
-    verdicts = [(one.case, one.verdict) for one in made if one.verdict is not None]
-
-    def yes(values: Sequence[str]) -> Estimate | None:
-        shares = [100.0 * (value == "yes") for value in values]
-        return share_estimate(shares, clusters=[case for case, _ in verdicts]) if judged else None
-
     return Reliability(
         doctor=doctor,
         visits=len(counted),
         failed=len(plays) - len(counted),
         qa=len(rounds),
-        qa_per_visit=estimate([float(by_case[play.item.id]) for play in counted], seed=seed),
-        tests=sum(tests_by_case.values()),
-        tests_per_visit=estimate([float(tests_by_case[play.item.id]) for play in counted], seed=seed),
-        relevance=yes([verdict.relevant for _, verdict in verdicts]),
-        consistency=yes([verdict.consistent for _, verdict in verdicts]),
-        accuracy=share_estimate([100.0 * one.reached for one in ordered], clusters=[one.case for one in ordered]),
-        ordered=len(ordered),
+        qa_per_visit=means["questions_a_visit"],
+        tests=sum(one.reached for one in rounds),
+        tests_per_visit=means["examinations_a_visit"],
+        relevance=means["relevance"] if judged else None,
+        consistency=means["consistency"] if judged else None,
+        accuracy=means["accuracy"],
+        ordered=sum(one.ordered for one in rounds),
         false=sum(one.reached and not one.named for one in rounds),
         unreadable=unreadable,
         unanswered=unanswered,
         rounds=tuple(rounds),
         judgements=tuple(made),
     )
-
-
-def reliability_row(one: Reliability, visit: Visit, *, seed: int) -> ItemRow:
-    """Returns the shares of a visit's rounds, and how many they are; a visit that failed has none."""
-    if visit.end is End.FAILED:
-        return ItemRow(item=visit.case, values={}, model=one.doctor, seed=seed, end=str(visit.end))
-    rounds = [each for each in one.rounds if each.case == visit.case]
-    verdicts = [each.verdict for each in one.judgements if each.case == visit.case and each.verdict is not None]
-    values, weights = mean_of_parts({
-        "relevance": [100.0 * (verdict.relevant == "yes") for verdict in verdicts],
-        "consistency": [100.0 * (verdict.consistent == "yes") for verdict in verdicts],
-        "accuracy": [100.0 * each.reached for each in rounds if each.ordered],
-    })  # fmt: skip
-    reached = float(sum(each.reached for each in rounds))
-    values |= {"questions_a_visit": float(len(rounds)), "examinations_a_visit": reached}
-    return ItemRow(item=visit.case, values=values, weights=weights, model=one.doctor, seed=seed, end=str(visit.end))
 
 
 def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], about: Mapping[str, Any]) -> Output:
@@ -261,12 +252,20 @@ def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], a
         told = f"patient: {about['patient']}; examiner: {about['examiner']}; {about['cases']} cases"
         screen.print(f"{told}; seed: {about['seed']}")
 
+    def row(name: str, visit: Visit) -> ItemRow:
+        """Returns the shares of a visit's rounds, and how many they are; a visit that failed has none."""
+        one = doctors[name]
+        rounds = [each for each in one.rounds if each.case == visit.case]
+        judged = [each for each in one.judgements if each.case == visit.case]
+        values = {} if visit.end is End.FAILED else _values(rounds, judged)
+        return item_row(values, item=visit.case, model=name, seed=about["seed"], end=str(visit.end))
+
     # The visits are in the traces.
     fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "visits"}
     doctors = {one.doctor: one for one in result.doctors}
     return output_of_visits(
         result.visits,
-        lambda name, visit: reliability_row(doctors[name], visit, seed=about["seed"]),
+        row,
         document=msgspec.to_builtins({**about, **fields, "attack": attacks}),
         show=show,
         document_file="reliability.json",
@@ -277,20 +276,37 @@ def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], a
     )
 
 
+def _cell(value: Estimate | None) -> str | None:
+    if value is None or value.mean is None:
+        return None
+    shown = with_ends(value.mean, value.low, value.high, ".1f")
+    return ShownFigure(f"{shown} ({value.n})", {**getattr(shown, "parts", {}), "n": value.n})
+
+
+_DOCTORS: dict[str, Column] = {
+    "doctor": "doctor",
+    "visits": "visits",
+    "#QA": "qa",
+    "Rel": lambda one: _cell(one.relevance),
+    "Con": lambda one: _cell(one.consistency),
+    "#Test": "tests",
+    "Acc": lambda one: _cell(one.accuracy),
+    "ordered": "ordered",
+    "false": "false",
+}
+_ATTACKS: dict[str, Column] = {
+    "reader": "reader",
+    "language": "language",
+    "requests": "requests",
+    "disclosed": "disclosed",
+    "unread": lambda one: sum(one.unread.values()),
+    "names dropped": lambda one: number(one.dropped, ","),
+}
+
+
 def _show_doctors(screen: Console, result: ReliabilityResult) -> None:
     """Prints a doctor a row, with intervals, and what is outside of the means."""
-    columns: dict[str, Callable[[Reliability], str]] = {
-        "doctor": lambda one: plain(one.doctor),
-        "visits": lambda one: str(one.visits),
-        "#QA": lambda one: str(one.qa),
-        "Rel": lambda one: _cell(one.relevance),
-        "Con": lambda one: _cell(one.consistency),
-        "#Test": lambda one: str(one.tests),
-        "Acc": lambda one: _cell(one.accuracy),
-        "ordered": lambda one: str(one.ordered),
-        "false": lambda one: str(one.false),
-    }
-    screen.print(table_of("reliability, % [95 % interval]", result.doctors, columns))
+    screen.print(table_of("reliability, % [95 % interval]", result.doctors, _DOCTORS))
     judged = f"judge: {result.judge}, version {result.judge_version}, prompts {result.prompts}"
     screen.print(plain(judged if result.judge else "Rel and Con need a judge: --judge MODEL"), style="dim")
     for one in result.doctors:
@@ -302,27 +318,11 @@ def _show_doctors(screen: Console, result: ReliabilityResult) -> None:
     screen.print()
 
 
-def _cell(value: Estimate | None) -> str:
-    if value is None or value.mean is None:
-        return NOTHING
-    ends = "" if value.low is None else f" [{value.low:.1f}, {value.high:.1f}]"
-    parts = {"": value.mean, "low": value.low, "high": value.high, "n": value.n}
-    return ShownFigure(f"{value.mean:.1f}{ends} ({value.n})", parts)
-
-
 def _show_attacks(screen: Console, attacks: Sequence[Attacked], cases: int) -> None:
     """Prints, for each reader and language, how many requests disclosed something."""
     if not attacks:
         return
-    columns: dict[str, Callable[[Attacked], str]] = {
-        "reader": lambda one: plain(one.reader),
-        "language": lambda one: one.language,
-        "requests": lambda one: str(one.requests),
-        "disclosed": lambda one: str(one.disclosed),
-        "unread": lambda one: str(sum(one.unread.values())),
-        "names dropped": lambda one: number(one.dropped, ","),
-    }
-    screen.print(table_of(f"requests that fish, each against {cases} records", attacks, columns, left=2))
+    screen.print(table_of(f"requests that fish, each against {cases} records", attacks, _ATTACKS, left=2))
     for one in attacks:
         for request, finding in one.examples:
             screen.print(plain(f"disclosed to {one.reader}: {request!r}: {finding}"), style="red", soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.fields import same_options
+from polyclinic.cases.check import unanswerable
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput
@@ -58,19 +58,13 @@ def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
 def lacking(case: Case, knowledge: Knowledge) -> str:
     """Returns why a case cannot be put to anybody; "" where it can."""
     question, answers = case.question, case.truth.answers
-    if question is None or len(question.options) < 2:
-        number = 0 if question is None else len(question.options)
-        return f"{number} options; two or more are needed (Options: 'A. ..., B. ...')"
-    if twice := _twice([same_words(text) for text in question.options.values()]):
-        return f"two options are {twice!r}; each once"
-    if same := same_options(question.options):
-        return f"two options are the same, {same[0]} and {same[1]}: {question.options[same[1]]!r}; each once"
-    if not answers:
-        return f"no option is right; Label names one or more of {', '.join(question.options)}"
-    if outside := [key for key in answers if key not in question.options]:
-        return f"the right option {outside[0]!r} is none of {', '.join(question.options)}"
-    if twice := _twice(answers):
-        return f"the right option {twice!r} is named twice"
+    if question is None:
+        return "no question with options (Options: 'A. ..., B. ...')"
+    several = msgspec.structs.replace(question, several=True)
+    if problem := unanswerable(msgspec.structs.replace(case, question=several)):
+        return problem
+    if twice := _twice([same_words(text) for text in question.options.values()]) or _twice(answers):
+        return f"{twice!r} is named twice; each once"
     if not case.record.findings:
         return "no examination is recorded; a record with at least one finding is needed"
     right, told = [question.options[key] for key in answers], [one.name for one in case.truth.diagnoses]

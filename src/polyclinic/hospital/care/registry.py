@@ -6,7 +6,6 @@ when it is launched.
 
 from __future__ import annotations
 
-import datetime
 from collections import deque
 
 import msgspec
@@ -32,7 +31,6 @@ class Registry:
     def __init__(self, hospital: Hospital, *, seed: int) -> None:
         self._hospital, self._seed = hospital, seed
         self._roster = Roster(hospital)
-        self._first = datetime.date.fromisoformat(hospital.first_day)
         # As bytes: a tenth of what the objects take, and a few only are looked into on a day.
         self._visits: dict[str, deque[bytes]] = {}
         self._open: dict[str, NotedVisit] = {}  # by patient, the visit that has not been followed up
@@ -47,7 +45,7 @@ class Registry:
             case=case,
             visit=number,
             departments=tuple(self._hospital.departments),
-            day=(self._first + datetime.timedelta(days=arrives // DAY)).isoformat(),
+            day=self._hospital.date(arrives // DAY).isoformat(),
             # A patient who comes again with an illness has got worse, even if no follow-up has said so yet.
             earlier=tuple(
                 msgspec.structs.replace(visit, outcome=visit.outcome or FollowUpOutcome.WORSE.value)

@@ -8,13 +8,11 @@ An episode does not depend on the worker that computes it: any number of workers
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from polyclinic.errors import BudgetSpent
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
@@ -48,40 +46,25 @@ class ClinicTask:
             yield compute
 
 
+@dataclass(frozen=True)
 class RemoteClinic:
     """A clinic whose episodes are computed by workers; errors are those of `Clinic`."""
 
-    def __init__(self, pool: WorkerPool) -> None:
-        self._pool, self._open = pool, set[asyncio.Task[Any]]()
+    pool: WorkerPool
 
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode."""
-        episode: Episode = await self._ask(request)
+        episode: Episode = await self.pool.compute(request)
         return episode
 
     async def learn(self, request: LearnRequest) -> LearnDone:
         """Lets a doctor draw a lesson, or read."""
-        done: LearnDone = await self._ask(request)
+        done: LearnDone = await self.pool.compute(request)
         return done
-
-    async def finish(self) -> None:
-        """Waits for the requests that are open."""
-        await asyncio.gather(*self._open, return_exceptions=True)
-
-    async def _ask(self, request: EpisodeRequest | LearnRequest) -> Any:
-        asking = asyncio.create_task(self._pool.compute(request))
-        self._open.add(asking)
-        asking.add_done_callback(self._close)
-        return await asyncio.shield(asking)
-
-    def _close(self, asked: asyncio.Task[Any]) -> None:
-        self._open.discard(asked)
-        if not asked.cancelled():
-            asked.exception()  # nobody may wait for it any more
 
     def publish(self, publication: Publication) -> None:
         """Tells every worker what doctors remember from now on."""
-        self._pool.publish(publication)
+        self.pool.publish(publication)
 
 
 @asynccontextmanager
@@ -92,9 +75,4 @@ async def open_clinic_workers(
     at_once = _AT_ONCE if setup.asks_models else _AT_ONCE_BY_RULES
     keys = keys_of(setup.options)
     async with WorkerPool(where, ClinicTask(setup), holder, at_once=at_once, environment=keys, report=report) as pool:
-        clinic = RemoteClinic(pool)
-        try:
-            yield clinic
-        except BudgetSpent:
-            await clinic.finish()  # the answers on their way are paid for; each request ends at its next question
-            raise
+        yield RemoteClinic(pool)

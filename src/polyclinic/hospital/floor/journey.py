@@ -96,17 +96,11 @@ def order(examination: str, kind: str, durations: Durations, rng: random.Random)
     return Ordered(examination, kind, seconds, there)
 
 
-def first_of(hospital: Hospital, kind: AreaKind) -> str:
-    """Returns the first area of a kind."""
-    return next(id for id, area in hospital.areas.items() if area.kind is kind)
-
-
 def desk_of(hospital: Hospital, ways: Ways, kind: AreaKind) -> str:
     """Returns the area of a kind nearest to the entrance that is not empty of staff, where there is such a one."""
-    there = [id for id, area in hospital.areas.items() if area.kind is kind]
     worked = {member.area for member in hospital.staff.values()}
-    entrance = first_of(hospital, AreaKind.ENTRANCE)
-    return min(there, key=lambda id: (id not in worked, ways.find(entrance, id).seconds))
+    (entrance,) = hospital.of_kind(AreaKind.ENTRANCE)
+    return min(hospital.of_kind(kind), key=lambda id: (id not in worked, ways.find(entrance, id).seconds))
 
 
 def examined_in(hospital: Hospital, ways: Ways, kind: str, room: str) -> str:
@@ -114,23 +108,16 @@ def examined_in(hospital: Hospital, ways: Ways, kind: str, room: str) -> str:
     areas = hospital.areas
     if not kind or kind in areas[room].examinations:
         return room
-    there = [id for id, a in areas.items() if a.kind is AreaKind.EXAMINATION and kind in a.examinations]
+    there = [id for id in hospital.of_kind(AreaKind.EXAMINATION) if kind in areas[id].examinations]
     return min(there, key=lambda id: ways.find(room, id).seconds, default=room)
 
 
 class VisitEnd(Enum):
-    """How a visit ended."""
+    """How a visit ends unless the patient leaves uncalled (`Gone`)."""
 
     SEEN = "seen"
-    IMPATIENT = "left: waited too long"
-    TURNED_AWAY = "left: closed or not admitted"
     FAILED = "failed"
     DIED = "died"
-
-
-def ended_by(why: Gone) -> VisitEnd:
-    """Returns how the visit ends of somebody who leaves a queue uncalled."""
-    return VisitEnd.IMPATIENT if why is Gone.PATIENCE else VisitEnd.TURNED_AWAY
 
 
 class House:
@@ -152,26 +139,25 @@ class House:
         self.hours, self.emergency_hours = OpeningHours(hospital), OpeningHours(hospital, emergencies=True)
         self.ways = Ways(hospital.areas)
         places = {id: area.capacity for id, area in hospital.areas.items()}
-        self._resuscitation = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.RESUSCITATION), "")
+        self._resuscitation = next(iter(hospital.of_kind(AreaKind.RESUSCITATION)), "")
         self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0), resuscitation=self._resuscitation)
         self.stays = Stays(Beds(hospital.areas), clock, self._note, self._walk)
         self.inside = 0  # without those who are admitted
-        homes = (id for id, area in hospital.areas.items() if area.kind is AreaKind.HOME)
-        self._home = next(homes, first_of(hospital, AreaKind.ENTRANCE))
+        self._home, *_ = [*hospital.of_kind(AreaKind.HOME), *hospital.of_kind(AreaKind.ENTRANCE)]
         self._triage = desk_of(hospital, self.ways, AreaKind.TRIAGE)
         self._registration = desk_of(hospital, self.ways, AreaKind.REGISTRATION)
         self._pharmacy = desk_of(hospital, self.ways, AreaKind.PHARMACY)
         self.coming = self.ways.find(self._home, self._triage)
-        used = {self._triage, self._registration, self._pharmacy}
-        used |= {id for id, area in hospital.areas.items() if area.kind is AreaKind.EXAMINATION}
         doors = {self._triage, self._registration}
-        more = {"doors": doors, "used": used}
-        self._rota = Rota(hospital, self.floor, self.hours, clock, log, ways=self.ways, events=events, **more)
+        used = {*doors, self._pharmacy, *hospital.of_kind(AreaKind.EXAMINATION)}
+        self._rota = Rota(
+            hospital, self.floor, self.hours, clock, log, doors=doors, used=used, ways=self.ways, events=events
+        )
 
     # --- a visit
 
     def visit(self, visit: Encounter, decided: Signal, admit: Callable[[Episode], Nature] | None = None) -> Steps:
-        """Lets somebody come, be seen and go home; returns how that ended (`VisitEnd`), and the episode or None.
+        """Lets somebody come, be seen and go home; returns a `VisitEnd` or `Gone`, and the episode or None.
 
         `decided` happens when triage is over at the earliest, and has the episode as its value. `admit` is called for a
         patient whom the hospital admits; without it nobody is admitted.
@@ -206,7 +192,7 @@ class House:
         else:
             nurse = yield from self._wait(visit, self._triage)
             if isinstance(nurse, Gone):
-                return ended_by(nurse), None
+                return nurse, None
             yield self._clock.wait(visit.triage)
         episode: Episode = yield decided
         episode = visit.episode or episode
@@ -239,7 +225,7 @@ class House:
         yield from self._walk(visit, self._registration)
         clerk = yield from self._wait(visit, self._registration)
         if isinstance(clerk, Gone):
-            return ended_by(clerk), episode
+            return clerk, episode
         yield self._clock.wait(visit.registration)
         self._note(visit, registered)
         self.floor.release(clerk)
@@ -250,7 +236,7 @@ class House:
         department = episode.department
         first = yield from self._see_doctor(visit, department, episode.seen[0].doctor if episode.seen else "")
         if isinstance(first, Gone):
-            return ended_by(first), episode
+            return first, episode
         if visit.anew is not None:
             visit.episode = yield visit.anew
         episode = visit.episode or episode
@@ -261,7 +247,7 @@ class House:
         for number, seen in enumerate(episode.seen):
             doctor = yield from self._consult(visit, department, seen, None if number else first)
             if isinstance(doctor, Gone):
-                return ended_by(doctor)
+                return doctor
             if number + 1 == len(episode.seen) and not seen.refer_to:
                 ended = self._conclude(visit, episode, doctor, seen)
                 self.floor.release(doctor, visit.room)
@@ -280,7 +266,7 @@ class House:
         if episode.seen:
             doctor = yield from self._see_doctor(visit, department)
         if isinstance(doctor, Gone):
-            return ended_by(doctor)
+            return doctor
         yield self._work(visit, doctor, visit.turn)
         ended = self._fail(visit, episode)
         self.floor.release(doctor, visit.room)
@@ -311,7 +297,7 @@ class House:
         yield from self._walk(visit, self._pharmacy)
         pharmacist = yield from self._wait(visit, self._pharmacy)
         if isinstance(pharmacist, Gone):
-            return ended_by(pharmacist)
+            return pharmacist
         yield self._clock.wait(visit.dispensing)
         self._note(visit, handed_out(episode, pharmacist.id))
         self.floor.release(pharmacist)

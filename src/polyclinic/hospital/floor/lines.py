@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 
 from polyclinic.cases.case import Case
 from polyclinic.hospital.floor.clock import Clock, Signal
@@ -14,7 +15,7 @@ from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.plan.ways import Way
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.hospital.record.happenings import Acuity, ShiftEnded, StaffWalked
+from polyclinic.hospital.record.happenings import ORDER, Acuity, ShiftEnded, StaffWalked
 from polyclinic.knowledge.acuity import Level
 
 
@@ -47,9 +48,6 @@ class Service:
         """When it ends unless it is interrupted."""
         return self._since + self.left
 
-
-ORDER = {acuity: number for number, acuity in enumerate(Acuity)}
-"""Of acuities, the most urgent first."""
 
 ROUTINE = ORDER[Acuity.ROUTINE]
 
@@ -179,9 +177,8 @@ def head_of(line: list[Ticket]) -> Ticket | None:
     return line[0] if line else None
 
 
-def longest_free(server: Server) -> int:
-    """Returns since when somebody has been free, for sorting."""
-    return server.free_since
+longest_free = attrgetter("free_since")
+"""Sorts servers by the time since which they have been free."""
 
 
 def shared(tickets: Sequence[Ticket]) -> list[Queue]:

@@ -24,7 +24,6 @@ from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
 from polyclinic.hospital.floor.lines import (
-    ORDER,
     Care,
     Gone,
     Queue,
@@ -36,7 +35,7 @@ from polyclinic.hospital.floor.lines import (
     shared,
 )
 from polyclinic.hospital.record.account import Log
-from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, Interrupted, Resumed, ShiftBegan
+from polyclinic.hospital.record.happenings import DAY, HOUR, ORDER, Acuity, Interrupted, Resumed, ShiftBegan
 
 
 class Places(dict[str, int]):
@@ -68,9 +67,6 @@ class Places(dict[str, int]):
     def open_from(self, area: str, t: int) -> int:
         """Returns when what would be done in an area at a time is done."""
         return max(t, self._shut.get(area, t))
-
-
-_UNKNOWN = len(ORDER)
 
 
 class Floor:
@@ -281,7 +277,7 @@ class Floor:
         there = self.queues[queue]
         self._arrivals += 1
         first = 0 if acuity is Acuity.EMERGENCY else 1 if again else 2
-        rank = (first, _UNKNOWN if acuity is None else ORDER[acuity], self._arrivals)
+        rank = (first, ORDER[acuity], self._arrivals)
         ticket = Ticket(there, rank, now, self._clock.signal(), again, alarms)
         if back_to is not None and back_to.present and not back_to.leaving:
             heappush(back_to.own, ticket)

@@ -43,7 +43,7 @@ class Rota:
     ) -> None:
         self._hospital, self._floor, self._hours, self._clock, self._log = hospital, floor, hours, clock, log
         self._absent, self._ways = absences(events), ways
-        self._entrance = next(id for id, area in hospital.areas.items() if area.kind is AreaKind.ENTRANCE)
+        (self._entrance,) = hospital.of_kind(AreaKind.ENTRANCE)
         self._on_call: dict[str, list[tuple[Server, int]]] = {}  # by queue: who comes when how many wait there
         self._doctors: dict[str, Server] = {}
         self._coming: set[str] = set()  # who has been called in and has not gone home
@@ -77,7 +77,7 @@ class Rota:
         server = Server(
             member.id,
             member.area,
-            begins=sorted(day * DAY + shift.begin for shift in member.shifts for day in shift.days),
+            begins=[begin for begin, _ in member.week],
             # One technician looks after all the places of its area.
             alone=self._hospital.areas[member.area].kind is not AreaKind.EXAMINATION,
             stays_for=() if member.area in doors else member.departments or None,
@@ -94,8 +94,7 @@ class Rota:
 
     def _works(self, server: Server) -> Steps:
         """The shifts of a member of the staff, week by week; one that begins as another ends goes on with it."""
-        shifts = self._hospital.staff[server.id].shifts
-        spans = sorted((day * DAY + s.begin, day * DAY + s.end) for s in shifts for day in s.days)
+        spans = self._hospital.staff[server.id].week
         monday = -self._hours.weekday(0) * DAY
         absent = self._absent.get(server.id, ())
         while spans:

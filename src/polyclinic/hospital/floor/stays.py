@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from heapq import heappop, heappush
 from typing import Any
 
@@ -21,7 +20,7 @@ from polyclinic.hospital.floor.lines import Encounter
 from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind
 from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, What
+from polyclinic.hospital.record.happenings import DAY, HOUR, ORDER, Acuity, What
 from polyclinic.hospital.town.illness import Nature
 from polyclinic.knowledge.entries import Disposition
 from polyclinic.knowledge.stays import FIRST, Place
@@ -75,7 +74,9 @@ class Beds:
         ticket = BedTicket(kind, department, (acuity, self._asked), now)
         free = [id for id, area in self._areas.items() if area.kind is kind and self.free[id]]
         if free:
-            self._give(ticket, min(free, key=lambda id: self._fit(id, department)))
+            # A bed of the department, else one of everybody's.
+            named = {id: self._areas[id].departments for id in free}
+            self._give(ticket, min(free, key=lambda id: (department not in named[id], bool(named[id]))))
         else:
             heappush(self._waiting[kind], ticket)
         return ticket
@@ -102,13 +103,6 @@ class Beds:
         self.free[area] -= 1
         ticket.area, ticket.waits = area, False
 
-    def _fit(self, area: str, department: str) -> int:
-        named = self._areas[area].departments
-        return 0 if department in named else 1 if not named else 2
-
-
-Leg = tuple[Place, int]
-"""A place and how long somebody lies there, in seconds."""
 
 _BOARDING = 1
 """Care that is given to whoever waits in the hospital without a bed, or for an operation: that of an observation."""
@@ -126,13 +120,6 @@ def handed_out(episode: Episode, pharmacist: str = "") -> events.Dispensed:
         instead=episode.instead,
         lacking=episode.lacking,
     )
-
-
-class Turned(Enum):
-    """How a stay went on."""
-
-    WORSE = "worse"
-    DEATH = "death"
 
 
 class Stays:
@@ -182,18 +169,30 @@ class _Stay:
             if kind is None:
                 continue  # no theatre: it is not operated on
             yield from self._ask(kind)
-            turned = yield from self._lie(kind, seconds, last=not legs)
-            if turned is Turned.DEATH:
-                return self._die()
-            if turned is Turned.WORSE:
-                self._worsen()
+            dies = yield from self._lie(kind, seconds, last=not legs)
+            if dies is not None:
+                cause = self._inpatient.cause_of(self._gives(), death=dies)
+            if dies:
+                died = events.Died(
+                    disease=self._inpatient.disease.id, cause=cause, area=self._bed, stayed=self._stayed()
+                )
+                self._out(died)
+                return True
+            if dies is not None:
+                self._inpatient.worsen()
+                severity, recognised = self._inpatient.severity, self._inpatient.recognised
+                self._note(events.Worsened(severity=severity, cause=cause, recognised=recognised))
                 legs = list(self._inpatient.legs())
                 if any(place == "theatre" for place, _ in legs) and self._operated:
                     legs = [leg for leg in legs if leg[0] != "theatre"]  # operated on already
             elif place == "theatre":
                 self._operated = True
                 self._note(events.Operated(area=self._bed, took=seconds))
-        self._leave()
+        days = round((self._clock.now - self._admitted) / DAY, 3)
+        if self._bed:
+            self._out(events.Discharged(area=self._bed, stayed=self._stayed(), days=days))
+        else:
+            self._drop()
         return False
 
     def _note(self, what: What) -> None:
@@ -207,9 +206,7 @@ class _Stay:
         if self._beds.kind_of(self._bed) is kind:
             return
         acuity = self._patient.acuity or Acuity.ROUTINE
-        ticket = self._beds.ask(
-            kind, department=self._patient.department, acuity=list(Acuity).index(acuity), now=self._clock.now
-        )
+        ticket = self._beds.ask(kind, department=self._patient.department, acuity=ORDER[acuity], now=self._clock.now)
         self._ticket = ticket
         if ticket.area:
             yield from self._move()
@@ -248,7 +245,7 @@ class _Stay:
         return gives if self._operated or place == "theatre" else min(gives, _BOARDING)
 
     def _lie(self, kind: AreaKind, seconds: int, *, last: bool) -> Steps:
-        """Lets time pass in a place or waiting for it; returns what came before its end (`Turned`), or None."""
+        """Lets time pass in a place, or waiting for it; returns True at a death, False if it gets worse, or None."""
         left = float(seconds)
         while True:
             gives, came = self._gives(), None
@@ -256,7 +253,7 @@ class _Stay:
             end = math.inf if kind is AreaKind.THEATRE and not there else self._until(left, last=last)
             turn = self._inpatient.next_turn(gives)
             if turn is not None and turn[1] <= end:
-                came, end = (Turned.DEATH if turn[0] else Turned.WORSE), turn[1]
+                came, end = turn
             began = self._clock.now
             yield self._either(end)
             passed = self._clock.now - began
@@ -294,27 +291,6 @@ class _Stay:
         if seconds < math.inf:
             self._clock.call(math.ceil(seconds), come)
         return first
-
-    # --- turns
-
-    def _worsen(self) -> None:
-        cause = self._inpatient.cause_of(self._gives(), death=False)
-        self._inpatient.worsen()
-        self._note(
-            events.Worsened(severity=self._inpatient.severity, cause=cause, recognised=self._inpatient.recognised)
-        )
-
-    def _die(self) -> bool:
-        cause = self._inpatient.cause_of(self._gives(), death=True)
-        self._out(events.Died(disease=self._inpatient.ill_with, cause=cause, area=self._bed, stayed=self._stayed()))
-        return True
-
-    def _leave(self) -> None:
-        days = round((self._clock.now - self._admitted) / DAY, 3)
-        if self._bed:
-            self._out(events.Discharged(area=self._bed, stayed=self._stayed(), days=days))
-        else:
-            self._drop()
 
     def _out(self, what: What) -> None:
         self._drop()

@@ -126,11 +126,11 @@ def _unnamed(name: Mapping[str, str], field: str) -> Iterator[tuple[str, str]]:
 
 def _wrong_areas(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     kinds = {examination.kind for examination in knowledge.examinations.values()}
-    entrances = [area.id for area in hospital.areas.values() if area.kind is AreaKind.ENTRANCE]
+    entrances = hospital.of_kind(AreaKind.ENTRANCE)
     if len(entrances) != 1:
         yield f"{len(entrances)} areas of the kind 'entrance'; exactly one is needed", "$.areas"
     for kind in (AreaKind.TRIAGE, AreaKind.REGISTRATION, AreaKind.WAITING, AreaKind.PHARMACY):
-        if not any(area.kind is kind for area in hospital.areas.values()):
+        if not hospital.of_kind(kind):
             yield f"no area of the kind {kind.value!r}; at least one is needed", "$.areas"
     reached = [entrances[0]]
     for id in reached:

@@ -5,7 +5,6 @@ The simulation asks hundreds of thousands of times; every answer is a search in 
 
 from __future__ import annotations
 
-import datetime
 from bisect import bisect_right
 
 from polyclinic.hospital.plan.plan import Hospital, Job
@@ -23,7 +22,7 @@ class OpeningHours:
     """
 
     def __init__(self, hospital: Hospital, *, emergencies: bool = False) -> None:
-        self._first = datetime.date.fromisoformat(hospital.first_day).weekday()
+        self._first = hospital.date(0).weekday()
         opened = (hospital.emergencies if emergencies else {}) or hospital.open
         hours = sorted((day * DAY + begin, day * DAY + end) for day, (begin, end) in opened.items())
         self._opens, self._closes = [begin for begin, _ in hours], [end for _, end in hours]
@@ -64,10 +63,9 @@ class Roster:
         changes = set(range(0, WEEK, DAY))
         for member in hospital.staff.values():
             if member.job is Job.DOCTOR:
-                spans = sorted((day * DAY + s.begin, day * DAY + s.end) for s in member.shifts for day in s.days)
-                changes.update(time for span in spans for time in span)
+                changes.update(time for span in member.week for time in span)
                 for department in member.departments:
-                    self._spans[department].append((member.id, spans))
+                    self._spans[department].append((member.id, member.week))
         self._changes = sorted(changes)  # of the week, between which nothing does
         self._found: dict[tuple[str, int], list[str]] = {}
 

@@ -6,6 +6,7 @@ and checks it: what stands here is a hospital in which nobody gets lost.
 
 from __future__ import annotations
 
+import datetime
 import math
 import random
 from enum import StrEnum
@@ -13,6 +14,7 @@ from typing import Annotated
 
 import msgspec
 
+from polyclinic.hospital.record.happenings import DAY
 from polyclinic.players.roles.doctor import Skill
 
 MOST_RESIDENTS = 10_000_000
@@ -97,6 +99,11 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     about: dict[str, str] = {}  # one line on the person
     skill: Skill = "specialist"  # of a doctor: how practised it is
 
+    @property
+    def week(self) -> list[tuple[int, int]]:
+        """The beginning and end of each shift in order, in seconds since midnight of a Monday."""
+        return sorted((day * DAY + shift.begin, day * DAY + shift.end) for shift in self.shifts for day in shift.days)
+
 
 class Duration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long something takes: a log-normal draw, in seconds."""
@@ -168,3 +175,16 @@ class Hospital(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     free_examinations: tuple[str, ...] = ()  # ids of those that do not count among them
     candidates: bool = False  # whether doctors are told the diseases that can be caught
     deaths: bool = True  # whether somebody can die of an illness; else the gravely ill stay gravely ill
+
+    def of_kind(self, kind: AreaKind) -> list[str]:
+        """Returns the areas of a kind, by id."""
+        return [id for id, area in self.areas.items() if area.kind is kind]
+
+    @property
+    def home(self) -> Area | None:
+        """Where the town lives; None if the hospital has no such area."""
+        return next((self.areas[id] for id in self.of_kind(AreaKind.HOME)), None)
+
+    def date(self, day: int) -> datetime.date:
+        """Returns the calendar day of a day of a run, from 0."""
+        return datetime.date.fromisoformat(self.first_day) + datetime.timedelta(days=day)

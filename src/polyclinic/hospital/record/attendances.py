@@ -13,7 +13,7 @@ import msgspec
 
 from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record import happenings as events
-from polyclinic.hospital.record.happenings import TURNED_AWAY, Acuity, FellIll, FollowUpOutcome, Happening
+from polyclinic.hospital.record.happenings import ORDER, TURNED_AWAY, Acuity, FellIll, FollowUpOutcome, Happening
 
 SEEN, LEFT, FAILED, DIED = "seen", "left", "failed", "died"
 """How a visit ends; "" while the patient is in the hospital."""
@@ -98,7 +98,7 @@ class Attendance(msgspec.Struct, kw_only=True, gc=False):
         """By how many grades the nurse judged too little urgency (below 0: too much); None if that is unknown."""
         if self.acuity is None or self.right_acuity is None:
             return None
-        return _RANK[self.acuity] - _RANK[self.right_acuity]
+        return ORDER[self.acuity] - ORDER[self.right_acuity]
 
     @property
     def comes_once_more(self) -> bool:
@@ -253,7 +253,6 @@ def _change(row: Attendance, t: int, kind: type, what: Any) -> None:  # noqa: PL
                 row.failed = getattr(what, "who", "")
 
 
-_RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
 _TREATED = {True: Treated.RIGHT, False: Treated.WRONG, None: Treated.NOT}
 _ENDS: dict[type, str] = {
     events.WentHome: SEEN, events.LeftUnseen: LEFT, events.VisitFailed: FAILED, events.Died: DIED,

@@ -61,6 +61,13 @@ DAY = 24 * 60 * 60
 HOUR = 60 * 60
 """Seconds an hour."""
 
+
+def clock(t: int) -> str:
+    """Returns a time as it is told, such as `day 3 09:12`; days are counted from 1."""
+    day, second = divmod(t, DAY)
+    return f"day {day + 1} {second // HOUR:02}:{second // 60 % 60:02}"
+
+
 TURNED_AWAY = ("closed", "not admitted")
 """Why somebody `LeftUnseen` that comes once more for the same visit."""
 
@@ -71,6 +78,10 @@ class Acuity(StrEnum):
     EMERGENCY = "emergency"
     URGENT = "urgent"
     ROUTINE = "routine"
+
+
+ORDER: dict[Acuity | None, int] = {acuity: rank for rank, acuity in enumerate([*Acuity, None])}
+"""The ranks of acuities, the most urgent first; None, before triage, is the last."""
 
 
 class FollowUpOutcome(StrEnum):

@@ -23,7 +23,7 @@ from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.hospital.record.account import Account, encode
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest, untold
-from polyclinic.hospital.record.happenings import Happening
+from polyclinic.hospital.record.happenings import Happening, clock
 from polyclinic.hospital.record.recorded import (
     LOCK,
     RUN,
@@ -70,7 +70,7 @@ class Store:
         self._happenings = 0
         self._last = -math.inf
         self._stored = len(self._read)
-        self._resumes = self._stored > 0 or self._read.summary is not None or any(True for _ in self._read.episodes())
+        self._resumes = self._stored > 0 or self._read.summary is not None or bool(self._read.episode_keys())
         self._ahead: deque[Happening] = deque()
         self._waiting: dict[str, Episode] = {}  # kept, and perhaps not committed
         self._writer = GroupWriter(
@@ -105,15 +105,12 @@ class Store:
         with contextlib.suppress(PolyclinicError):
             self.close()
         if issubclass(kind, UserError) and not self._happenings and not self._resumes:
-            self._discard()
-
-    def _discard(self) -> None:
-        """Removes what was made for a run that was refused before anything happened in it."""
-        for name in _OURS:
-            (self.folder / name).unlink(missing_ok=True)
-        shutil.rmtree(self.folder / "private", ignore_errors=True)
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
+            # The run was refused before anything happened in it.
+            for name in _OURS:
+                (self.folder / name).unlink(missing_ok=True)
+            shutil.rmtree(self.folder / "private", ignore_errors=True)
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -139,7 +136,12 @@ class Store:
         self._last = happening.t
         self._happenings += 1
         if happening.seq < self._stored:
-            self._compare(happening)
+            if not self._ahead:
+                end = min(self._stored, happening.seq + 1_000)
+                self._ahead.extend(self._read.happenings(begin=happening.seq, end=end))
+            if self._ahead.popleft() != happening:
+                how = f"happening {happening.seq} ({clock(happening.t)}) is another than the one stored"
+                raise CannotResume(self._differs(how))
         else:
             self._writer.put([(_ADD, (happening.seq, happening.t, happening.who, encode(happening.what)))])
         if self._happenings % SNAPSHOT_EVERY == 0:
@@ -202,16 +204,6 @@ class Store:
             self._writer.close()
         finally:
             unlock(self.folder, self._held)
-
-    def _compare(self, happening: Happening) -> None:
-        if not self._ahead:
-            end = min(self._stored, happening.seq + 1_000)
-            self._ahead.extend(self._read.happenings(begin=happening.seq, end=end))
-        before = self._ahead.popleft()
-        if before != happening:
-            day, clock = divmod(happening.t, 24 * 60 * 60)
-            at = f"day {day + 1}, {clock // 3600:02}:{clock // 60 % 60:02}"
-            raise CannotResume(self._differs(f"happening {happening.seq} ({at}) is another than the one stored"))
 
     def _differs(self, how: str) -> str:
         by = self._read.package

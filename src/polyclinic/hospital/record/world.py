@@ -22,7 +22,7 @@ import msgspec
 
 from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record import happenings as events
-from polyclinic.hospital.record.happenings import Activity, Acuity, FollowUpOutcome, Happening
+from polyclinic.hospital.record.happenings import ORDER, Activity, Acuity, FollowUpOutcome, Happening
 
 
 class Doing(StrEnum):
@@ -92,8 +92,6 @@ class Duty(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 _CENSUS = {Doing.WAITING: "waiting", Doing.CONSULTED: "served", Doing.SERVED: "served", Doing.LYING: "lying"}
-
-_RANK: dict[Acuity | None, int] = {acuity: number for number, acuity in enumerate([*Acuity, None])}
 
 Place = tuple[int, int, int, str]
 """A place in a queue: 0 of an emergency, 1 of who has been with a doctor on this visit, 2 of the others; rank of the
@@ -241,7 +239,7 @@ class World(msgspec.Struct, kw_only=True):
             case events.Queued:
                 person.queue, person.since = what.queue, self.t
                 first = 0 if what.acuity is Acuity.EMERGENCY else 1 if what.again else 2
-                insort(self.queues.setdefault(what.queue, []), (first, _RANK[what.acuity], self.seq, who))
+                insort(self.queues.setdefault(what.queue, []), (first, ORDER[what.acuity], self.seq, who))
             case events.CalledIn:
                 person.served, person.since, person.area = what.queue, self.t, what.area
                 self._serve(who, person, what.staff)
@@ -264,7 +262,7 @@ class World(msgspec.Struct, kw_only=True):
                 for place in [place for place in line if place[-1] == who]:
                     line.remove(place)
                     first = 0 if what.acuity is Acuity.EMERGENCY else place[0]
-                    insort(line, (first, _RANK[what.acuity], *place[2:]))
+                    insort(line, (first, ORDER[what.acuity], *place[2:]))
             case events.Registered:
                 person.department = what.department
             case events.Admitted | events.Moved:

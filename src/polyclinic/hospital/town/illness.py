@@ -245,11 +245,6 @@ class Nature:
             return HarmCause.DIAGNOSIS
         return HarmCause.LEFT_OUT if self._treatment.right else HarmCause.PLAN
 
-    @property
-    def ill_with(self) -> str:
-        """The disease, by id."""
-        return self.disease.id
-
     def gives(self, place: Place | None) -> int:
         """Returns how much care is given in a place."""
         return GIVES[place]

@@ -158,13 +158,10 @@ class Residents:
             conditions=(*resident.conditions, *filter(None, [profile.past])),
         )
 
-    def with_more(self, n: int) -> Residents:
-        """Returns so many more; those that there are stay as they are."""
-        return Residents(self._n + n, self._seed, language=self._language, profiles=self._profiles)
-
-    def with_profiles(self, profiles: Mapping[str, Profile]) -> Residents:
-        """Returns the same residents, some in other words, by their ids."""
-        return Residents(self._n, self._seed, language=self._language, profiles={**self._profiles, **profiles})
+    def having(self, more: int = 0, profiles: Mapping[str, Profile] | None = None) -> Residents:
+        """Returns the residents with so many more, or with other profiles by id; the others stay as they are."""
+        profiles = {**self._profiles, **(profiles or {})}
+        return Residents(self._n + more, self._seed, language=self._language, profiles=profiles)
 
     def _make(self, number: int) -> Resident:
         rng, language, templates = derive(self._seed, "resident", number), self._language, self._templates

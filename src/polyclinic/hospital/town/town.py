@@ -8,7 +8,6 @@ the hospital file's `per_day`, and every disease has its weight's share of it.
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
@@ -52,8 +51,7 @@ def home_of(hospital: Hospital, seed: int, resident: int) -> tuple[int, int]:
     Houses stand at both sides of streets over the area of the homes, as wide and high as the hospital's file says; it
     depends on the file, the seed and the resident's number alone. Some live in one house.
     """
-    homes = next((area for area in hospital.areas.values() if area.kind is AreaKind.HOME), None)
-    if homes is None:
+    if (homes := hospital.home) is None:
         return 0, 0
     rng = derive(seed, "home", resident)
     plots, sides = max(1, int(homes.width // PLOT)), max(1, int(2 * homes.height // STREET))
@@ -104,7 +102,6 @@ class Town:
         self._knowledge, self._residents, self._seed = knowledge, residents, seed
         self._by_night = bool(hospital.emergencies)
         self._follow_up_days, self._deaths = illness.follow_up_days, hospital.deaths
-        self._first = datetime.date.fromisoformat(hospital.first_day)
         self._severities = illness.severities
         self._diseases = tuple(knowledge.diseases.values())
         self._classes = residents.bands.astype(np.intp) * 2 + residents.sexes
@@ -117,12 +114,11 @@ class Town:
         self._events = events
         self._epidemics = [(e, tuple(knowledge.select(e.diseases).diseases)) for e in illness.epidemics]
         many = [int(event.many) for event in events if event.kind is IncidentKind.MASS_ARRIVAL]
-        self._strangers = residents.with_more(sum(many)) if many else residents
+        self._strangers = residents.having(sum(many)) if many else residents
         self._walk = 0
         if many:
-            first = {kind: next((id for id, a in hospital.areas.items() if a.kind is kind), "") for kind in AreaKind}
-            home = first[AreaKind.HOME] or first[AreaKind.ENTRANCE]
-            self._walk = Ways(hospital.areas).find(home, first[AreaKind.TRIAGE]).seconds
+            home, *_ = [*hospital.of_kind(AreaKind.HOME), *hospital.of_kind(AreaKind.ENTRANCE)]
+            self._walk = Ways(hospital.areas).find(home, hospital.of_kind(AreaKind.TRIAGE)[0]).seconds
 
     def _person(self, number: int) -> Resident:
         """Returns a resident, or a stranger."""
@@ -130,7 +126,7 @@ class Town:
 
     def season(self, day: int) -> int:
         """Returns the season of a day, as its place in `SEASONS`."""
-        return (self._first + datetime.timedelta(days=day)).month % 12 // 3
+        return self._hospital.date(day).month % 12 // 3
 
     def chances(self, day: int) -> npt.NDArray[np.float64]:
         """Returns the chance of each resident to fall ill on a day, (residents,)."""
@@ -172,7 +168,7 @@ class Town:
 
     def _factors(self, day: int) -> dict[str, float]:
         """Returns the diseases of epidemics that go on, and how many times as often they are caught, less one."""
-        date = self._first + datetime.timedelta(days=day)
+        date = self._hospital.date(day)
         more: dict[str, float] = {}
         for epidemic, diseases in self._epidemics:
             if epidemic.goes_on(date.month, date.day):

@@ -1,7 +1,4 @@
-"""A person at the desk as the doctor, the nurse or the patient, or on a page in the doctor's chair.
-
-The doctor asks, orders by name, reports by a form, and gets hints of a doctor by rules.
-"""
+"""A person as the doctor, the nurse or the patient at the desk, or as the doctor on a page."""
 
 from __future__ import annotations
 
@@ -30,11 +27,7 @@ from polyclinic.players.roles.staff import Nurse
 
 T = TypeVar("T")
 
-_LIKE = 0.75
-_ALIKE: dict[Language, float] = {"en": 0.75, "zh": 0.65}
-"""How alike a word in a sentence is to a name that was meant; a Chinese name has few letters, one of them wrong."""
-
-_ARTICLE = re.compile(r"^(?:an?|the|some)\s+", re.IGNORECASE)
+_LIKE = 0.75  # how like a name what is typed must be to mean it
 
 
 class OrderNames:
@@ -47,17 +40,23 @@ class OrderNames:
             self._titles[id] = {"en": examination.name.en, "zh": examination.name.zh}
             names = [*examination.names(), *(name for item in examination.items for name in item.names())]
             self._names[id] = {name.casefold() for name in names}
-        self._spelt = {_letters(name) for names in self._names.values() for name in names}
 
     def titles(self, typed: str, language: Language) -> list[str]:
-        """Returns the titles that something typed may mean, the nearest first; all of them where it is empty.
+        """Returns the titles that typed text may mean, the nearest first; all titles if it is empty.
 
-        Those whose name it is in full; else those of which a name begins with it, or holds all its words; else those
-        whose name it nearly is. Of these, titles that hold what was typed come before those one of whose items does.
+        A full name counts first, then the beginning or all words of a name, then a similar name. Titles that contain
+        the text precede those whose items do.
         """
         word = typed.strip().casefold()
         parts = word.split()
-        found = self._named(word) or self._nearly_named(word, _LIKE)
+        found = (
+            [id for id, names in self._names.items() if word in names]
+            or [id for id, names in self._names.items() if any(name.startswith(word) for name in names)]
+            or [id for id, names in self._names.items() if any(all(p in name for p in parts) for name in names)]
+        )
+        if not found:
+            near = get_close_matches(word, [name for names in self._names.values() for name in names], cutoff=_LIKE)
+            found = [id for name in near for id, names in self._names.items() if name in names]
         titles = list(dict.fromkeys(self._titles[id][language] for id in found))
         return sorted(titles, key=lambda title: not all(part in title.casefold() for part in parts))
 
@@ -65,39 +64,6 @@ class OrderNames:
         """Returns the title that an order means; several where it is not clear, none where there is no such name."""
         titles = self.titles(typed, language)
         return [title for title in titles if title.casefold() == typed.strip().casefold()][:1] or titles
-
-    def misspelt(self, line: str, language: Language) -> dict[str, str]:
-        """Returns what a line orders by names that nearly are one of ours, each with the title that it nearly is."""
-        say = read_says(Role.DOCTOR)[language]
-        order = re.fullmatch(say["orders"], line.strip(), re.IGNORECASE)
-        if order is None:
-            return {}
-        found = {}
-        for part in re.split(say["between orders"], order["names"]):
-            typed = _ARTICLE.sub("", part.strip())
-            if not typed or self._named(typed.casefold()) or _letters(typed) in self._spelt:
-                continue
-            if near := self._nearly_named(typed.casefold(), _ALIKE[language]):
-                found[typed] = self._titles[near[0]][language]
-        return found
-
-    def _named(self, word: str) -> list[str]:
-        """Returns the ids of which a name is this word, or else begins with it, or else holds all its parts."""
-        parts = word.split()
-        return (
-            [id for id, names in self._names.items() if word in names]
-            or [id for id, names in self._names.items() if any(name.startswith(word) for name in names)]
-            or [id for id, names in self._names.items() if any(all(p in name for p in parts) for name in names)]
-        )
-
-    def _nearly_named(self, word: str, like: float) -> list[str]:
-        near = get_close_matches(word, [name for names in self._names.values() for name in names], cutoff=like)
-        return [id for name in near for id, names in self._names.items() if name in names]
-
-
-def _letters(name: str) -> str:
-    """Returns a name without what people write in different ways: "X-ray", "xray", "x ray"."""
-    return re.sub(r"[\W_]", "", name.casefold())
 
 
 _PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
@@ -163,7 +129,6 @@ class HumanDoctor(DeskSeat):
         self._is_met = False
         self._hints = self._hints_now = 0
         self._report: ReportMove | None = None
-        self._asked_back = ""
 
     async def play(self, ask: Ask[Any], role: Doctor, say: dict[str, str], *, goes_on: bool) -> object:
         """Shows what happened, and returns the answer."""
@@ -208,7 +173,6 @@ class HumanDoctor(DeskSeat):
                 case "list":
                     raise NoAnswer(", ".join(self._names.titles(line, language)) or say["unknown"])
                 case "" if line:
-                    self._check_spelling(line, say, language)
                     return SayMove(text=line)
             raise NoAnswer(say["help" if command else "short help"])
 
@@ -218,15 +182,6 @@ class HumanDoctor(DeskSeat):
                 return move
             if ordered := await self._ordered(move, say, language):
                 return OrderMove(names=ordered)
-
-    def _check_spelling(self, line: str, say: dict[str, str], language: Language) -> None:
-        """Raises NoAnswer for an order that is misspelt; typed once more, it is said."""
-        if self.is_again or line == self._asked_back:
-            return
-        if misspelt := self._names.misspelt(line, language):
-            self._asked_back = line
-            near = say["and"].join(misspelt.values())
-            raise NoAnswer(say["misspelt"].format(typed=say["and"].join(misspelt), near=near))
 
     async def _ordered(self, wanted: list[str], say: dict[str, str], language: Language) -> tuple[str, ...]:
         """Returns the examinations that are wanted, each by its name in full; none where one is not clear."""
@@ -266,10 +221,7 @@ class HumanDoctor(DeskSeat):
         self.show(say["hint diseases"].format(names=", ".join(told)))
 
     async def _form(self, say: dict[str, str]) -> ReportMove:
-        """Asks for the five parts of a report, each line by line, an empty line after the last.
-
-        Where no diagnosis is given the report stays as it was.
-        """
+        """Asks for the five parts of a report, line by line; without a diagnosis, the earlier report is kept."""
 
         def read(line: str, command: str) -> tuple[str, bool]:
             if command not in ("", "back"):

@@ -31,11 +31,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.models.journal import Key, read_stored
 from polyclinic.models.prompts import read_prompts
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import RECORD, decoded
-from polyclinic.results.joining import join
+from polyclinic.results.folder import RECORD, RunResults, decoded, read_results
+from polyclinic.results.joining import compare_results, join
 from polyclinic.results.provenance import command_words, without_secrets
-from polyclinic.results.reading import RunResults, read_results
 from polyclinic.sqlite_file import read_errors
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, Holdings
@@ -109,13 +107,23 @@ class Documents:
         document = _named(one)
         if _has_results(one):
             found = _results(one)
-            document |= {"record": _record_of(found), "items": len(found.rows), **_table((one,))}
+            record: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
+            settings = record.get("configuration", {}).items()
+            record["configuration"] = {name: told for name, told in settings if len(str(told)) <= _LONGEST_SETTING}
+            record["command"] = command_words(found.record.command)
+            document |= {"record": record, "items": len(found.rows), **_table((one,))}
         if one.holds == "hospital":
             document |= run_visits(one).about
         elif one.holds == "learning":
-            document |= _learning(one.path)
-        told = [{"name": file.name, "kind": file.kind, "records": len(file.lines)} for file in files if file.name]
-        return document | {"files": told}
+            file = one.path / SUMMARY if (one.path / SUMMARY).is_file() else one.path / RECORD
+            told = decoded(file, dict[str, Any], "the results of a practice")
+            n = sum(of_disease.get("n", 0) for of_disease in told.get("by_disease", {}).values())
+            for point in told.get("curve", ()):  # with an interval of 95 % at each test
+                point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
+            options = without_secrets(decoded(one.path / LEARNING, dict[str, Any], "settings"))
+            document |= {"learning": without_secrets(told), "tests": n, "settings": options}
+        named = [{"name": file.name, "kind": file.kind, "records": len(file.lines)} for file in files if file.name]
+        return document | {"files": named}
 
     def _compared(self, one: Holding) -> Any:
         _results(one)
@@ -159,11 +167,14 @@ class Documents:
         row = rows[n]
         same = [m for m, other in enumerate(rows) if (other.set, other.item) == (row.set, row.item) and m != n]
         shown = ("model", "method", "seed", "values")
+        name, _, line = row.at.rpartition(":")
+        at = int(line) if line.isdecimal() else -1
+        places = [place for place, file in enumerate(_files(one)) if file.name == name and at in file.lines]
         return {
             "n": n,
             "total": len(rows),
             "row": msgspec.to_builtins(row),
-            "record": _place(one, row.at),
+            "record": {"file": places[0], "line": at} if places else None,
             # Episodes of journals are called after the entrant and the item.
             "replies": self._replies({f"{who} {row.item}" for who in (row.method, row.model) if who}),
             "same": [{"n": place, **{name: getattr(rows[place], name) for name in shown}} for place in same[:PAGE]],
@@ -260,16 +271,6 @@ def _opened(one: Holding, place: int) -> RecordingFile | RunVisits:
     return files[place]
 
 
-def _place(one: Holding, at: str) -> dict[str, int] | None:
-    """Returns the place of the record that `FILE:LINE` names; None if it is not there."""
-    name, _, line = at.rpartition(":")
-    if line.isdecimal() and len(line) <= 12:
-        for place, file in enumerate(_files(one)):
-            if file.name == name and int(line) in file.lines:
-                return {"file": place, "line": int(line)}
-    return None
-
-
 _EPISODES = 20_000  # that are searched for a name
 _CALLS = 2_000  # of an episode that are shown
 
@@ -338,15 +339,6 @@ def _results(one: Holding) -> RunResults:
     return read_results(one.path)[0]
 
 
-def _record_of(found: RunResults) -> dict[str, Any]:
-    """Returns the record of a run, without anything secret."""
-    told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
-    settings = told.get("configuration", {})
-    told["configuration"] = {name: value for name, value in settings.items() if len(str(value)) <= _LONGEST_SETTING}
-    told["command"] = command_words(found.record.command)
-    return told
-
-
 @lru_cache(maxsize=64)
 def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     found = [_results(one) for one in holdings]
@@ -364,15 +356,3 @@ def _comparison(holdings: tuple[Holding, ...]) -> dict[str, Any]:
         return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
     except UserError as error:
         return {"rows": [], "problem": str(error)}
-
-
-def _learning(folder: Path) -> dict[str, Any]:
-    """Returns a learning curve, with an interval of 95 % at each test."""
-    file = folder / SUMMARY if (folder / SUMMARY).is_file() else folder / RECORD
-    told = decoded(file, dict[str, Any], "the results of a practice")
-    n = sum(one.get("n", 0) for one in told.get("by_disease", {}).values())
-    for point in told.get("curve", ()):
-        point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
-    begun = decoded(folder / LEARNING, dict[str, Any], "settings")
-    settings = begun.get("configuration", begun)
-    return {"learning": without_secrets(told), "tests": n, "settings": without_secrets(settings)}

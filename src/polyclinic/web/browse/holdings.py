@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -68,7 +69,10 @@ class Holdings:
                 while id.lower() in taken:
                     id, number = f"{plain}--{number}", number + 1
                 taken.add(id.lower())
-                changed = max(map(_changed, (path, path / RUN, path / f"{RUN}-wal", path / RECORD)))
+                changed = 0.0
+                for file in (path, path / RUN, path / f"{RUN}-wal", path / RECORD):
+                    with suppress(OSError):
+                        changed = max(changed, file.stat().st_mtime)
                 named = tuple(Recording(one.relative_to(folder).as_posix(), one, kind) for one, kind in files)
                 found[id] = Holding(id=id, name=name, holds=holds, path=path, changed=changed, files=named)
         self._found = found
@@ -103,23 +107,19 @@ def _below(folder: Path, without: Collection[Path]) -> Iterator[_Found]:
         path, depth = line.pop(0)
         entries = _entries(path)
         looked += len(entries) + 1
-        holds = _kind_of_folder({one.name for one in entries})
+        names = {one.name for one in entries}
+        kinds: dict[Holds, set[str]] = {"hospital": {RUN}, "learning": {LEARNING}, "evaluation": {RECORD, SUMMARY}}
+        holds = next((kind for kind, marks in kinds.items() if marks & names), None)
         files = [(one, kind) for one in entries if (kind := recording_kind(one)) is not None]
         if holds is not None:
             yield path, holds, files
         else:
             yield from ((one, "recording", [(one, kind)]) for one, kind in files)
-        yield from ((one, "journal", []) for one in entries if _is_journal(one))
+        # SQLite keeps the number of the application at a fixed place.
+        journals = [one for one in entries if one.name != RUN and _begin(one)[68:72] == APPLICATION.to_bytes(4, "big")]
+        yield from ((one, "journal", []) for one in journals)
         if depth < _DEPTH:
             line += [(one, depth + 1) for one in entries if one.is_dir() and one not in without]
-
-
-def _kind_of_folder(names: set[str]) -> Holds | None:
-    if RUN in names:
-        return "hospital"
-    if LEARNING in names:
-        return "learning"
-    return "evaluation" if RECORD in names or SUMMARY in names else None
 
 
 def _entries(path: Path) -> list[Path]:
@@ -144,12 +144,6 @@ def recording_kind(path: Path) -> RecordingKind | None:
     return "meetings" if b'"record":' in begin else None
 
 
-def _is_journal(path: Path) -> bool:
-    begin = _begin(path) if path.name != RUN else b""
-    # SQLite keeps the number of the application at a fixed place.
-    return begin.startswith(b"SQLite format 3\0") and begin[68:72] == APPLICATION.to_bytes(4, "big")
-
-
 def _begin(path: Path) -> bytes:
     try:
         if not path.is_file():
@@ -158,10 +152,3 @@ def _begin(path: Path) -> bytes:
             return file.read(_BEGIN)
     except OSError:
         return b""
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

@@ -1,7 +1,6 @@
-"""The cases that can be played, in sets; a case is known by a key that says nothing of it.
+"""The cases that can be played, in sets, each case under a key that reveals nothing.
 
-An id may name the disease, and so may a file's department and source: none of them is in what is offered, which is the
-presentation alone, as a doctor reads it at the door.
+Ids, departments and sources may name the disease, so only the presentation is offered.
 """
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ class _CaseSet:
 
 
 class Catalogue:
-    """Sets of cases by name, each read when it is first needed.
-
-    The `files` are the user's own, besides those that come with the package; a set is called after its file.
-    """
+    """Sets of cases by name, read when they are first needed: those of the package, and the user's `files`."""
 
     def __init__(self, files: Sequence[Path] = ()) -> None:
         self._paths: dict[str, str | Path] = {name: name for name in SHIPPED}
@@ -55,21 +51,23 @@ class Catalogue:
 
     def sets(self) -> list[dict[str, Any]]:
         """Returns name, number of cases and languages of each set."""
-        offered = []
-        for name in self._paths:
-            cases = self._set(name).cases.values()
-            languages = sorted({case.presentation.language for case in cases})
-            offered.append({"name": name, "cases": len(cases), "languages": languages})
-        return offered
-
-    def offered(self, name: str, *, words: str = "", start: int = 0) -> dict[str, Any]:
-        """Returns some cases of a set from one on, those whose presentation has all words, and their number."""
-        wanted = words.casefold().split()
-        found = [
-            {"key": key, "number": number, "presentation": case.presentation}
-            for number, (key, case) in enumerate(self._set(name).cases.items(), start=1)
-            if all(word in _at_the_door(case.presentation) for word in wanted)
+        return [
+            {
+                "name": name,
+                "cases": len(cases := self.cases(name)),
+                "languages": sorted({case.presentation.language for case in cases}),
+            }
+            for name in self._paths
         ]
+
+    def offered(self, name: str, words: str, start: int) -> dict[str, Any]:
+        """Returns some cases of a set from one on, those whose presentation has all words, and their number."""
+        found = []
+        for number, (key, case) in enumerate(self._set(name).cases.items(), start=1):
+            person = case.presentation
+            shown = f"{person.complaint} {person.about} {person.sex or ''} {person.age or ''}".casefold()
+            if all(word in shown for word in words.casefold().split()):
+                found.append({"key": key, "number": number, "presentation": person})
         return {"cases": found[start : start + _MOST], "found": len(found)}
 
     def case(self, at: CaseAt) -> Case:
@@ -108,7 +106,3 @@ class Catalogue:
         if name not in self._read:
             self._read[name] = _CaseSet(name, self._paths[name])
         return self._read[name]
-
-
-def _at_the_door(person: Presentation) -> str:
-    return f"{person.complaint} {person.about} {person.sex or ''} {person.age or ''}".casefold()

@@ -1,11 +1,12 @@
-"""Classes: a teacher's set of cases, a link for each student, and what came of it.
+"""Classes: a teacher's set of cases, a link for each student, and the results.
 
-A student's link opens that student's visits and nothing else; its key cannot be guessed. No student receives the truth
-before the end of a visit or, in a class that holds scores back, before the teacher releases them.
+A student's link opens only that student's visits, and its key cannot be guessed. The truth is shown at the end of a
+visit or, if the class holds scores back, when the teacher releases them.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -144,7 +145,10 @@ class Classes(Invitations[KeptClass, Student]):
         for student in kept.students:
             for number, at in enumerate(kept.set.cases, start=1):
                 scored, state = self._score(student, number)
-                row = {"student": student.name, "case": number, "case_id": self._case_id(at), "state": state}
+                case_id = f"{at.set} {at.key}"
+                with suppress(NotFound):  # the server was begun without that file of cases
+                    case_id = self._visits.catalogue.case(at).id
+                row = {"student": student.name, "case": number, "case_id": case_id, "state": state}
                 row |= {} if scored is None else _figures(scored)
                 row |= {"comment": student.comments.get(number, "")}
                 rows.append({name: value for name, value in row.items() if value not in ("", None)})
@@ -153,12 +157,6 @@ class Classes(Invitations[KeptClass, Student]):
     def csv(self, id: str) -> str:
         """Returns the rows as a table; nothing in it is run by a spreadsheet."""
         return table_text([{field: row.get(field) for field in _COLUMNS} for row in self.rows(self.named(id))])
-
-    def _case_id(self, at: CaseAt) -> str:
-        try:
-            return self._visits.catalogue.case(at).id
-        except NotFound:  # the server was begun without that file of cases
-            return f"{at.set} {at.key}"
 
     def _score(self, student: Student, number: int) -> tuple[Scored | None, str]:
         id = student.visits.get(number)

@@ -30,35 +30,39 @@ _LISTED = 50
 _COMPLETED = 12
 
 
-class _NewVisit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Request(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class _NewVisit(_Request):
     set: str
     key: str = ""  # any case of the set where it is empty
     patient: str = "rules"
     max_turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = MAX_TURNS
 
 
-class _AskedCases(msgspec.Struct, frozen=True):
+class _AskedCases(msgspec.Struct):
     set: str = "shipped"
     words: str = ""
     start: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class _NextMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _NextMove(_Request):
     after: int
     move: Move
 
 
-class _MoreStudents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _MoreStudents(_Request):
     students: Annotated[
         tuple[Annotated[str, msgspec.Meta(max_length=120)], ...], msgspec.Meta(min_length=1, max_length=300)
     ]
 
 
-class _ScoresOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _ScoresOut(_Request):
     out: bool
 
 
-class _Comment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Comment(_Request):
     student: str
     case: int
     text: Annotated[str, msgspec.Meta(max_length=8000)]
@@ -66,39 +70,22 @@ class _Comment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def chair(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the doctor's chair."""
-    knowledge = read_knowledge()
-    staff, catalogue = Staff(serving.players, knowledge, serving.practice.folder), serving.catalogue
+    knowledge, catalogue = read_knowledge(), serving.catalogue
+    staff = Staff(serving.players, knowledge, serving.practice.folder)
     visits = PlayedVisits(serving.practice, catalogue=catalogue, knowledge=knowledge, staff=staff)
     serving.on_end(visits.close)
-    classes = Classes(visits)
-    return [
-        *_playing(visits),
-        *nursing(serving.practice, catalogue, knowledge),
-        *_teaching(visits, classes),
-        *_by_link(visits, classes),
-    ]
+    return [*_playing(visits), *nursing(serving.practice, catalogue, knowledge), *_teaching(visits, Classes(visits))]
 
 
 def _playing(visits: PlayedVisits) -> list[BaseRoute]:
     catalogue, offered = visits.catalogue, visits.staff.players
-
-    def settings() -> Any:
-        return {
-            "sets": catalogue.sets(),
-            "patients": offered.patients,
-            "beside": offered.beside,
-            "judge": offered.judge or "rules",
-            "max_turns": MAX_TURNS,
-        }
-
-    def cases(asked: _AskedCases) -> Any:
-        return catalogue.offered(asked.set, words=asked.words, start=asked.start)
+    told = {"patients": offered.patients, "beside": offered.beside, "judge": offered.judge or "rules"}
 
     def listed() -> Any:
         rows = [
             {
                 "id": sitting.id,
-                "begun": sitting.begun,
+                "begun": sitting.kept.entries[0].at,
                 "patient": sitting.case.presentation,
                 "moves": len(sitting.moves),
                 "points": None if scored is None else scored.own.points.total,
@@ -119,8 +106,8 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
         return sitting
 
     return [
-        get("/settings", settings),
-        get("/cases", cases, query=_AskedCases),
+        get("/settings", lambda: {"sets": catalogue.sets(), **told, "max_turns": MAX_TURNS}),
+        get("/cases", lambda asked: catalogue.offered(asked.set, asked.words, asked.start), query=_AskedCases),
         _names("/names", visits),
         get("/visits", listed),
         post("/visits", _NewVisit, begin, status=201),
@@ -129,6 +116,8 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
 
 
 def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
+    """Returns the routes for teachers, and by link for students."""
+
     def listed() -> Any:
         told = [
             {"id": one.id, "title": one.set.title, "made": one.made, "students": len(one.students)}
@@ -142,10 +131,21 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
 
     async def visit(asked: dict[str, str], id: str, n: int) -> Any:
         played = classes.visit_of(id, asked.get("student", ""), n)
-        sitting = await visits.settled(visits.sitting(played))
-        return {"visit": view(sitting), "score": visits.stored_score(played)}
+        return {"visit": view(await visits.settled(visits.sitting(played))), "score": visits.stored_score(played)}
 
-    one = "/classes/{id}"
+    async def begin(key: str, n: int) -> Any:
+        return view(await visits.settled(classes.sitting(key, n)))
+
+    def sitting_of(key: str, n: int) -> Sitting:
+        if n not in classes.guest(key)[1].visits:
+            raise NotFound("this visit has not begun")
+        return classes.sitting(key, n)
+
+    def check(key: str, **_: int) -> None:
+        if not classes.shows_scores(classes.guest(key)[0]):
+            raise NotNow("your teacher has not let the scores out yet")
+
+    one, theirs = "/classes/{id}", "/by-link/{key}/visits/{n:int}"
     return [
         get("/classes", listed),
         post("/classes", NewClass, lambda new: told(classes.make(new)), status=201),
@@ -157,30 +157,10 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
             f"{one}/comments", _Comment, lambda said, id: told(classes.comment(id, said.student, said.case, said.text))
         ),
         get(f"{one}/visits/{{n:int}}", visit, query=dict[str, str]),
-    ]
-
-
-def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
-    async def begin(key: str, n: int) -> Any:
-        return view(await visits.settled(classes.sitting(key, n)))
-
-    def sitting_of(key: str, n: int) -> Sitting:
-        _, student = classes.guest(key)
-        if n not in student.visits:
-            raise NotFound("this visit has not begun")
-        return classes.sitting(key, n)
-
-    def check(key: str, **_: int) -> None:
-        kept, _student = classes.guest(key)
-        if not classes.shows_scores(kept):
-            raise NotNow("your teacher has not let the scores out yet")
-
-    one = "/by-link/{key}/visits/{n:int}"
-    return [
         get("/by-link/{key}", classes.seen_by),
         _names("/by-link/{key}/names", visits),
-        get(one, begin, method="POST"),
-        *_visit_routes(one, visits, sitting_of, check),
+        get(theirs, begin, method="POST"),
+        *_visit_routes(theirs, visits, sitting_of, check),
     ]
 
 
@@ -189,23 +169,32 @@ def _visit_routes(
 ) -> list[BaseRoute]:
     """Returns the routes of one visit; `check` refuses score and trace where they are held back."""
 
-    async def seen(**at: Any) -> Any:
+    async def settled(**at: Any) -> Sitting:
         sitting = sitting_of(**at)
         await sitting.settle()
-        return view(sitting)
+        return sitting
+
+    async def seen(**at: Any) -> Any:
+        return view(await settled(**at))
 
     async def moved(next_move: _NextMove, **at: Any) -> Any:
         sitting, move = sitting_of(**at), next_move.move
         if isinstance(move, OrderMove):
-            move = OrderMove(names=tuple(_ordered(visits, sitting, name) for name in move.names))
+            names = []
+            for name in move.names:
+                meant = visits.order_names.meant(name, sitting.case.presentation.language)
+                if len(meant) > 1:
+                    among = ", ".join(meant[:_COMPLETED])
+                    raise RequestRefused(f"{name[:80]!r} may mean several examinations: {among}; name one", 422)
+                names.append((meant or [name.strip()])[0])
+            move = OrderMove(names=tuple(names))
         await sitting.make(move, after=next_move.after)
         if isinstance(move, ReportMove):
             await visits.scored(sitting)
         return view(sitting)
 
     async def ended(**at: Any) -> Sitting:
-        sitting = sitting_of(**at)
-        await sitting.settle()
+        sitting = await settled(**at)
         if sitting.is_over:
             check(**at)
         return sitting
@@ -230,15 +219,6 @@ def _visit_routes(
         get(f"{base}/score", scored),
         get(f"{base}/trace", trace),
     ]
-
-
-def _ordered(visits: PlayedVisits, sitting: Sitting, name: str) -> str:
-    """Returns the name in full of what is ordered; as it was written where no examination is called so."""
-    meant = visits.order_names.meant(name, sitting.case.presentation.language)
-    if len(meant) > 1:
-        among = ", ".join(meant[:_COMPLETED])
-        raise RequestRefused(f"{name[:80]!r} may mean several examinations: {among}; name one", 422)
-    return (meant or [name.strip()])[0]
 
 
 def _names(path: str, visits: PlayedVisits) -> BaseRoute:

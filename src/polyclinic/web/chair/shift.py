@@ -1,8 +1,7 @@
 """A triage shift: a person plays the nurse, patient after patient, and decides how soon each must be seen.
 
-The nurse sees each patient and the vital signs, may ask a few questions, and gives a level of the five-level index. The
-right levels, and those of the nurse by rules, are shown when the shift is over. Questions and levels are kept in their
-order; for each view, the patient at the door is received again with them.
+The nurse sees each patient and the vital signs, may ask a few questions, and gives one of five levels. The right levels
+are shown at the end. For each view, the patient is received again with the questions that were asked.
 """
 
 from __future__ import annotations
@@ -69,10 +68,7 @@ class NurseShift:
         return len(judged), moves[judged[-1] + 1 if judged else 0 :]
 
     async def view(self) -> dict[str, Any]:
-        """Returns the shift as far as it has come; the patients are revealed when it is over.
-
-        `number` is that of the patient at the door, from 1; after the last patient the shift is over.
-        """
+        """Returns the shift as far as it has come; `number` is that of the current patient, from 1."""
         number, asked = self._at()
         shown = {"id": self._kept.id, "moves": len(self._kept.moves), "number": number + 1, "of": len(self._cases)}
         if number == len(self._cases):
@@ -136,17 +132,7 @@ class NurseShift:
         ]
 
 
-def draw_patients(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
-    """Returns the patients of a shift."""
-    keys = catalogue.keys(new.set)
-    known = [key for key in keys if catalogue.case(CaseAt(set=new.set, key=key)).truth.acuity is not None]
-    if not known:
-        raise UserError("none of these cases has a triage level; choose another set")
-    drawn = derive(new.seed, "shift", new.set).sample(known, min(new.patients, len(known)))
-    return tuple(CaseAt(set=new.set, key=key) for key in drawn)
-
-
-class _NextNursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _NextNursesMove(msgspec.Struct, forbid_unknown_fields=True):
     after: int
     move: NursesMove
 
@@ -158,7 +144,12 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
         return NurseShift(practice.moves("shift", id, ShiftEntry), catalogue, knowledge)
 
     async def begin(new: NewShift) -> dict[str, Any]:
-        kept = practice.begin("shift", ShiftEntry, patients=draw_patients(new, catalogue))
+        places = (CaseAt(set=new.set, key=key) for key in catalogue.keys(new.set))
+        known = [at for at in places if catalogue.case(at).truth.acuity is not None]
+        if not known:
+            raise UserError("none of these cases has a triage level; choose another set")
+        patients = derive(new.seed, "shift", new.set).sample(known, min(new.patients, len(known)))
+        kept = practice.begin("shift", ShiftEntry, patients=tuple(patients))
         return await NurseShift(kept, catalogue, knowledge).view()
 
     async def moved(next_move: _NextNursesMove, id: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from polyclinic.cases.pictures import is_address
-from polyclinic.cases.record import Finding, limits_of, side_of
-from polyclinic.events import Event, Examined, Said
+from polyclinic.cases.record import limits_of, side_of
+from polyclinic.events import Event, Examined, Role, Said
 from polyclinic.metrics.points import HINT_COSTS
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.player import Purpose
@@ -18,10 +18,7 @@ from polyclinic.web.chair.visits import Sitting
 
 
 def shown_results(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Returns all results of a visit, in the order in which they were first measured.
-
-    `low` and `high` are the ends of the reference range, if known; each value has the doctor's turn in which it came.
-    """
+    """Returns the results of a visit by item, each value with the doctor's turn, and the reference range if known."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     examined = [event for event in events if isinstance(event, Examined)]
     for event in examined:
@@ -30,30 +27,28 @@ def shown_results(events: Iterable[Event]) -> list[dict[str, Any]]:
             names = {name: getattr(finding, name) for name in ("examination", "item", "reference")}
             result = {**names, "unit": finding.printed_unit, "low": low, "high": high, "values": []}
             result = found.setdefault((finding.examination, finding.item, finding.unit), result)
-            result["values"].append(_value(event.turn, finding))
+            number = None if isinstance(finding.value, str) else finding.value
+            side = None if number is None or (low is None and high is None) else side_of(number, low, high)
+            told = {"turn": event.turn, "value": finding.value_text, "number": number, "side": side}
+            result["values"].append(told)
     return list(found.values())
 
 
-def _value(turn: int, finding: Finding) -> dict[str, Any]:
-    if isinstance(finding.value, str):
-        return {"turn": turn, "value": finding.value, "number": None, "side": None}
-    low, high = limits_of(finding)
-    side = None if low is None and high is None else side_of(finding.value, low, high)
-    return {"turn": turn, "value": finding.value_text, "number": finding.value, "side": side}
-
-
 def view(sitting: Sitting) -> dict[str, Any]:
-    """Returns the visit as far as it has come.
-
-    `moves` is the number of moves so far, which the next one is sent with; `next_hint` the next hint at this place.
-    """
+    """Returns the visit as far as it has come; `moves` is sent with the next move."""
     events = [event for event in sitting.trace if isinstance(event, Said | Examined)]
     now = {given.hint.rung for given in sitting.hints if given.turn == sitting.turn}
     rung = next((rung for rung in Rung if rung not in now), None) if sitting.played.hints else None
+    phases = {
+        "over": sitting.is_over,
+        "failed": sitting.problem,
+        "report": sitting.purpose is Purpose.REPORT,
+        "talk": True,
+    }
     missing = [name for event in events if isinstance(event, Examined) for name in event.not_recorded]
     return {
         "id": sitting.id,
-        "phase": _phase(sitting),
+        "phase": next(name for name, is_so in phases.items() if is_so),
         "problem": sitting.problem,
         "moves": len(sitting.moves),
         "patient": sitting.case.presentation,
@@ -64,7 +59,11 @@ def view(sitting: Sitting) -> dict[str, Any]:
         ],
         "max_turns": sitting.played.max_turns,
         "turns_left": sitting.turns_left,
-        "lines": [_line(event) for event in events],
+        "lines": [
+            {"turn": event.turn, "who": who, "to": to, "text": event.text}
+            for event in events
+            for who, to in [(event.who, event.to) if isinstance(event, Said) else (Role.EXAMINER, Role.DOCTOR)]
+        ],
         "results": shown_results(sitting.trace),
         "not_recorded": list(dict.fromkeys(missing)),
         "differential": sitting.notes,
@@ -75,17 +74,3 @@ def view(sitting: Sitting) -> dict[str, Any]:
         "taken_back": sitting.taken_back,
         "with_examiner": sitting.case.setting == "ward",
     }
-
-
-def _phase(sitting: Sitting) -> str:
-    if sitting.is_over:
-        return "over"
-    if sitting.problem:
-        return "failed"
-    return "report" if sitting.purpose is Purpose.REPORT else "talk"
-
-
-def _line(event: Said | Examined) -> dict[str, Any]:
-    if isinstance(event, Said):
-        return {"turn": event.turn, "who": event.who.value, "to": event.to.value, "text": event.text}
-    return {"turn": event.turn, "who": "examiner", "to": "doctor", "text": event.text}

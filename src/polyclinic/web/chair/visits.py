@@ -1,8 +1,8 @@
-"""Visits that people play in a browser: move after move, kept, and held by the same loop as any visit.
+"""Visits that people play in a browser, move by move, in the same loop as any visit.
 
-A visit runs in its own task, which waits for the next move. After a restart, or when a move was taken back, it is held
-again with the moves that remain: rules do the same again, and models answer from a journal. All moves are kept, also
-those that were taken back. The trace of a visit that is over is a file, as any other.
+Each visit runs in its own task, which waits for the next move. After a restart or an undo it is replayed with the
+remaining moves: rules answer as before, and models from a journal. All moves are kept. The trace of a completed visit
+is a normal trace file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.tally import SharedAnswers
 from polyclinic.players.human.advice import Adviser, Hint
-from polyclinic.players.human.moves import HintMove, Move, NoteMove, ReportMove, Turn, UndoMove
+from polyclinic.players.human.moves import (
+    ConcludeMove,
+    HintMove,
+    Move,
+    NoteMove,
+    OrderMove,
+    ReportMove,
+    SayMove,
+    Turn,
+    UndoMove,
+)
 from polyclinic.players.human.people import MoveNow, order_names_of
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Purpose
@@ -35,7 +45,6 @@ from polyclinic.web.practice import Entry, Moves, Practice
 from polyclinic.web.refused import NotNow
 
 MOST_MOVES = 400  # moves of a sitting, including those that were taken back
-MOST_VISITS = 20_000  # visits that are kept
 _AT_ONCE = 200  # visits in memory; another one is held once more from its moves
 _LOOKED = 500  # visits that are searched for a list, the latest first
 
@@ -67,10 +76,9 @@ class GivenHint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sitting:
-    """One visit that is played; see the module.
+    """One visit that is played, from the case and the moves that are kept; see the module.
 
-    It begins with the case and the moves that are kept. `minds` returns the players for a patient of that name.
-    `answers` are those that models gave in this visit before, so that a visit held again comes out the same.
+    `minds` returns the players for a patient's name; `answers` are the earlier answers of models in this visit.
     """
 
     def __init__(
@@ -82,14 +90,13 @@ class Sitting:
         answers: SharedAnswers | None = None,
     ) -> None:
         self._answers = answers or SharedAnswers()
-        self.id, self._kept = kept.id, kept
+        self.id, self.kept = kept.id, kept
         first = kept.entries[0].played
         if first is None:
             raise UserError(f"the visit {kept.id} does not begin with what is played")
         self.played, self.case = first, case(first.case)
         self._minds_of = minds
         self.minds: Minds | None = None
-        self._ahead = asyncio.Event()  # a move is there that was not made yet
         self._settled = asyncio.Event()  # the visit waits for a move, or is over
         self._one_at_a_time = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -97,8 +104,9 @@ class Sitting:
 
     def _restart(self) -> None:
         """Forgets the results of the moves, but not the moves."""
-        self._at = 0
-        self._turns = standing(self.moves)
+        self._ahead = asyncio.Queue[Turn | HintMove | NoteMove]()  # moves that are to be made
+        for move in standing(self.moves):
+            self._ahead.put_nowait(move)
         self.purpose: Purpose | None = None
         self.trace = Trace()
         self.visit: Visit | None = None
@@ -106,28 +114,17 @@ class Sitting:
         self.turns_left = self.played.max_turns
         self.hints: list[GivenHint] = []
         self.notes: list[NotedDifferential] = []
-        self._ahead.clear()
         self._settled.clear()
 
     @property
     def moves(self) -> list[Move]:
         """All moves that were made."""
-        return self._kept.moves
+        return self.kept.moves
 
     @property
     def taken_back(self) -> int:
         """How often a turn was taken back."""
         return sum(isinstance(move, UndoMove) for move in self.moves)
-
-    @property
-    def begun(self) -> float:
-        """The time of its beginning, in seconds since 1970."""
-        return self._kept.entries[0].at
-
-    @property
-    def seconds(self) -> float:
-        """The time from the beginning to the last move."""
-        return self._kept.entries[-1].at - self.begun
 
     @property
     def turn(self) -> int:
@@ -149,17 +146,16 @@ class Sitting:
         """Makes a move and waits for its result; the sender knows of so many moves. One sent twice is made once."""
         async with self._one_at_a_time:
             await self.settle()
-            if not self._kept.is_next(move, after):
+            if not self.kept.is_next(move, after):
                 return
             self._check(move)
-            self._kept.keep(move)
+            self.kept.keep(move)
             if isinstance(move, UndoMove):
                 await self.close()
                 self._restart()
             else:
-                self._turns.append(move)
                 self._settled.clear()
-                self._ahead.set()
+                self._ahead.put_nowait(move)
             await self.settle()
 
     async def close(self) -> None:
@@ -170,34 +166,30 @@ class Sitting:
             self._task = None
 
     def _check(self, move: Move) -> None:
-        if self.is_over:
-            raise NotNow("the report is handed in, and the visit is over")
-        if len(self.moves) >= MOST_MOVES:
-            raise NotNow(f"a visit has at most {MOST_MOVES} moves; begin a new visit")
-        if isinstance(move, UndoMove):
-            if not self.played.undo:
-                raise NotNow("nothing can be taken back in this class")
-            if not any(not isinstance(one, HintMove | NoteMove) for one in self._turns):
-                raise NotNow("there is nothing to take back")
-            return
-        if self.problem:
-            raise NotNow("take back the last step first, then try again")
-        if isinstance(move, HintMove) and not self.played.hints:
-            raise NotNow("there are no hints in this class")
-        if isinstance(move, ReportMove) and self.purpose is not Purpose.REPORT:
-            raise NotNow("end the talk first, then hand in the report")
-        if not isinstance(move, ReportMove | HintMove | NoteMove) and self.purpose is not Purpose.SPEAK:
-            raise NotNow("the talk is over; hand in the report")
+        """Raises NotNow where a move cannot be made now."""
+        undo, report = isinstance(move, UndoMove), isinstance(move, ReportMove)
+        speaks = isinstance(move, SayMove | OrderMove | ConcludeMove)
+        problems = {
+            "the report is handed in, and the visit is over": self.is_over,
+            f"a visit has at most {MOST_MOVES} moves; begin a new visit": len(self.moves) >= MOST_MOVES,
+            "nothing can be taken back in this class": undo and not self.played.undo,
+            "there is nothing to take back": undo
+            and all(isinstance(one, HintMove | NoteMove) for one in standing(self.moves)),
+            "take back the last step first, then try again": self.problem and not undo,
+            "there are no hints in this class": isinstance(move, HintMove) and not self.played.hints,
+            "end the talk first, then hand in the report": report and self.purpose is not Purpose.REPORT,
+            "the talk is over; hand in the report": speaks and self.purpose is not Purpose.SPEAK,
+        }
+        for problem, is_so in problems.items():
+            if is_so:
+                raise NotNow(problem)
 
     async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
         """Waits for the next move; called from the doctor's chair."""
         self.purpose, self.turns_left = purpose, role.turns_left()
-        while self._at >= len(self._turns):
+        if self._ahead.empty():
             self._settled.set()
-            self._ahead.clear()
-            await self._ahead.wait()
-        move = self._turns[self._at]
-        self._at += 1
+        move = await self._ahead.get()
         if isinstance(move, NoteMove):
             self.notes.append(NotedDifferential(turn=self.turn, diagnoses=move.diagnoses))
         return move
@@ -254,8 +246,6 @@ class PlayedVisits:
         """Begins a visit."""
         self.catalogue.case(played.case)
         self.staff.check_patient(played.patient)
-        if self.practice.count("visit") >= MOST_VISITS:
-            raise UserError(f"this folder is full: it holds {MOST_VISITS:,} visits")
         return self.sitting(self.practice.begin("visit", VisitEntry, played=played).id)
 
     def sitting(self, id: str) -> Sitting:
@@ -268,10 +258,7 @@ class PlayedVisits:
         return self._sittings[id]
 
     def of_nobodys_class(self, most: int) -> list[tuple[Sitting, Scored | None]]:
-        """Returns the latest visits that no student plays, each with its score where it is over.
-
-        Visits that cannot be read, or whose case is no longer offered, are left out.
-        """
+        """Returns the latest visits that belong to no class, with their scores, if they can be read and are offered."""
         found: list[tuple[Sitting, Scored | None]] = []
         for id, entries in self.practice.latest("visit", list[VisitEntry], _LOOKED).items():
             with suppress(UserError, IndexError):
@@ -323,7 +310,7 @@ class PlayedVisits:
             own=own,
             beside=tuple([await self._seen_by(doctor, sitting) for doctor in self.staff.players.beside]),
             taken_back=sitting.taken_back,
-            seconds=sitting.seconds,
+            seconds=sitting.kept.entries[-1].at - sitting.kept.entries[0].at,
         )
         traces = self.practice.folder / TRACES
         make_folder(traces)

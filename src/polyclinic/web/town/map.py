@@ -370,7 +370,7 @@ def _tmj(made: TownMap, hospital: Hospital) -> dict[str, Any]:
         layers.append(
             {"id": id, "name": name, "type": "objectgroup", "draworder": "index", "objects": objects} | _LAYER
         )
-    home = next((area for area in hospital.areas.values() if area.kind is AreaKind.HOME), None)
+    home = hospital.home
     spread = [0.0, 0.0, 1.0, 1.0] if home is None else [*home.at, home.width, home.height]
     return _MAP | {
         "width": made.width,

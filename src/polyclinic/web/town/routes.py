@@ -26,7 +26,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import NO_JSON
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.happenings import (
-    Acuity,
+    ORDER,
     CalledIn,
     Died,
     EventBegan,
@@ -91,8 +91,8 @@ class RunCourse:
         if isinstance(what, CalledIn):
             person = self._world.people.get(who)
             if person is not None and person.acuity is not None and what.queue == person.department:
-                self._calls[_PLACES[person.acuity]] += 1
-                self._waited[_PLACES[person.acuity]] += what.waited
+                self._calls[ORDER[person.acuity]] += 1
+                self._waited[ORDER[person.acuity]] += what.waited
         elif isinstance(what, _NOTED) and len(self._notes) < _MOST_NOTES:
             about = next((getattr(what, name) for name in ("event", "queue", "error") if hasattr(what, name)), "")
             self._notes.append((happening.t, str(type(what).__struct_config__.tag), who, str(about)))
@@ -104,14 +104,11 @@ class RunCourse:
         there = world.census(t)
         for person in world.people.values():
             if person.doing(t) is Doing.WAITING:
-                waiting[2 if person.acuity is None else _PLACES[person.acuity]] += 1
+                waiting[min(ORDER[person.acuity], 2)] += 1
         names = ("diagnosed", "diagnosed_right", "recovered", "better", "worse", "died")
         counts = [world.counts.get(name, 0) for name in names]
         counted = there["served"], there["lying"], there["other"]
         return (t, waiting, *counted, [*self._calls], [*self._waited], *counts)
-
-
-_PLACES = {acuity: place for place, acuity in enumerate(Acuity)}
 
 
 _HIDDEN = frozenset({"case", "disease", "severity", "cause", "right", "recognised"})
@@ -130,9 +127,8 @@ def without_truth(fields: Mapping[str, T], what: str = "") -> dict[str, T]:
     }
 
 
-ROWS = 500  # happenings in a block: what is whole never changes, and is encoded once for all who look
+ROWS = 500  # happenings in a block
 _OPEN = 12  # runs
-_BLOCKS = 64  # encoded, of all runs
 
 _ROWS = msgspec.json.Decoder(list[tuple[int, int, str, dict[str, msgspec.Raw]]])
 _encode = msgspec.json.Encoder().encode
@@ -156,8 +152,6 @@ class ShownRun:
         self.course = RunCourse()
         self._over = False
         self._map: dict[str, Any] | None = None
-        self._blocks: dict[int, Block] = {}
-        self._lock = Lock()
 
     @property
     def over(self) -> bool:
@@ -173,12 +167,8 @@ class ShownRun:
         return not is_locked(self.folder) and not self.over
 
     def block(self, begin: int, n: int = ROWS) -> Block:
-        """Returns the happenings from a number on, at most so many, and none beyond the end of a whole block."""
-        with self._lock:
-            known = self._blocks.get(begin)
-        if known is not None and known.end - begin <= n:
-            return known
-        rows = self.recorded.rows(begin, min(n, ROWS - begin % ROWS))
+        """Returns the happenings from a number on, at most so many."""
+        rows = self.recorded.rows(begin, min(n, ROWS))
         told = (b"[%d,%d,%s,%s]" % (seq, t, _encode(who), what) for seq, t, who, what in rows)
         try:
             # Checked here, so that a damaged row is reported and does not reach a browser.
@@ -189,13 +179,7 @@ class ShownRun:
         for seq, t, who, what in found:
             tag = bytes(what.get("what", b"")).decode(errors="replace").strip('"')
             shown.append((seq, t, who, without_truth(what, tag)))
-        block = Block(_encode(shown), begin + len(rows))
-        if len(rows) == ROWS:
-            with self._lock:
-                self._blocks[begin] = block
-                while len(self._blocks) > _BLOCKS:
-                    del self._blocks[next(iter(self._blocks))]
-        return block
+        return Block(_encode(shown), begin + len(rows))
 
     def map(self) -> dict[str, Any]:
         """Returns the map of its hospital."""
