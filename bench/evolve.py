@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 from polyclinic.evaluations.evolution.patients import practice_patients
@@ -20,10 +19,11 @@ from polyclinic.evaluations.evolution.practice import Practice
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.memory import About, entries_of, open_memory
+from polyclinic.memory.memory import About, open_memory
+from polyclinic.memory.options import NEAREST
 from polyclinic.memory.recall import PRACTICE
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
-from polyclinic.models.model import Wrapper
+from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import journal_of, open_models
 from polyclinic.models.settings import ModelSettings
 from polyclinic.testing.endpoint import ENDPOINT_FAULTS, Endpoint
@@ -108,12 +108,14 @@ def _ideal(asked, train, batch, at_once):
     return sum(max(longest[part], n / (at_once or n)) for part, n in calls.items())
 
 
-class _Asked(Wrapper):
+class _Asked:
     """Counts the questions of an episode."""
 
     def __init__(self, model, episode, asked):
-        super().__init__(model)
-        self._episode, self._asked = episode, asked
+        self._model, self._episode, self._asked = model, episode, asked
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
 
     async def ask(self, messages, *, answer=None, **options):
         self._asked[self._episode] += 1
@@ -128,11 +130,13 @@ async def _practise(endpoint, folder, train, test, batch, at_once=None, asked=No
     with contextlib.ExitStack() as stack:
         async with open_models([MODEL], options, journal=journal_of(folder / "answers.sqlite", run="bench")) as session:
             memory = stack.enter_context(open_memory(folder, about))
-            models = partial(session.metered, MODEL, role="doctor", persistent=True)
-            learner = MedAgentZero(MODEL, lambda episode: _Asked(models(episode=episode), episode, asked))
-            practice = Practice(learner, memory, CaseWordsEmbedder())
+
+            def model(episode):
+                return _Asked(session.model(MODEL, Asker("doctor", episode), repeating=True), episode, asked)
+
+            practice = Practice(MedAgentZero(model), memory, CaseWordsEmbedder(), wanted=(NEAREST, NEAREST))
             points = await practice.run(train, test, batch=batch, test_every=len(train))
-            return session.ledger.total.calls, list(entries_of(memory)), points
+            return session.ledger.total.calls, [new[:2] for new in memory.news()], points
 
 
 if __name__ == "__main__":

@@ -141,7 +141,9 @@ OF_THE_PACKAGE = set(
     evaluations/reliability/attack.py
     generation/background.py
     cases/loaders/fhir.py
+    cli/calling.py
     cli/replay.py
+    compiled.py
     generation/checks.py
     generation/draw.py
     generation/inpatients.py

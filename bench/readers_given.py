@@ -193,7 +193,7 @@ READERS = (
         ("cli/memory.py",),
         "m.jsonl",
         records(*(_REMEMBERED | {"task": task} for task in ("examination", "diagnosis", "treatment"))),
-        read("cli.memory", "_of_file"),
+        read("cli.memory", "Contents.of_file"),
     ),
     ReaderTried(
         "pairs of names",

@@ -12,9 +12,7 @@ from polyclinic.hospital.plan.events import Incident, IncidentKind
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import Epidemic, Job, Shift
-from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
-from polyclinic.hospital.record.figures import incident
 from polyclinic.hospital.record.happenings import (
     DAY,
     Acuity,
@@ -212,19 +210,3 @@ def test_an_epidemic_of_the_hospital_file_comes_every_year(built):
     # The first day is the fifth of January.
     assert len(struck.onsets(5)) > len(plain.onsets(5))
     assert struck.onsets(6) == plain.onsets(6)
-
-
-async def test_results_before_during_and_after(small):
-    town = small.Town(at=[(7 * HOUR + 1800 * n, "mild") for n in range(16)], worse=0.0)
-    run, log = await live(small, small.Compute(), days=2, town=town)
-    document = incident(account_of(log).visits.rows(), "outage", 10 * HOUR, 12 * HOUR)
-    came = [h.t for h in log if isinstance(h.what, Queued) and h.what.queue == "triage"]
-    for name, low, high in (("before", 0, 10), ("during", 10, 12), ("after", 12, 99)):
-        assert document[name]["visits"] == sum(low * HOUR <= t < high * HOUR for t in came), name
-    seen = sum(
-        waits["n"]
-        for name in ("before", "during", "after")
-        for key, waits in document[name]["waiting"].items()
-        if key in ("emergency", "urgent", "routine")
-    )
-    assert seen == run.summary["arrived"] - sum(document[n]["left"] for n in ("before", "during", "after"))

@@ -19,7 +19,7 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning, read_off_shift
+from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.account import Log
@@ -150,7 +150,7 @@ async def test_a_version_stays_what_it_was(knowledge):
     found = {}
     for version in reversed(versions):
         for holder in ("d0", "d1"):
-            came = await lived.memories.of(holder, version, records=9, experience=9).bring(situation)
+            came = await lived.memories.of(holder, version).bring(situation)
             found[version, holder] = [record.asked.case for record, _ in came.records]
     assert [found[v, "d1"] for v in versions] == [[], ["r1-d0000"], ["r1-d0000"], ["r1-d0000", "r3-d0000"]]
     assert [found[v, "d0"] for v in versions] == [[], [], ["r2-d0000"], ["r2-d0000"]]
@@ -188,6 +188,7 @@ async def test_doctors_read_off_their_shifts(knowledge):
     lived, began, kept = Lived(knowledge, passages=2), [], []
     passages = [Passage(id=str(n), score=0, text="Text.", corpus="c") for n in range(5)]
     learning, clock = lived.learning, lived.clock
+    reads = learning.reads
     learning.keep = lambda holder, read: kept.append((clock.now, holder, [one.studied.passage for one in read]))
 
     async def read(request):
@@ -196,9 +197,10 @@ async def test_doctors_read_off_their_shifts(knowledge):
     def takes(holder, came):
         began.append((holder, clock.now // DAY))
         assert not on_duty(hospital, holder, clock.now)
-        learning.reads(holder, came)
+        reads(holder, came)
 
-    read_off_shift(hospital, lived.setup, passages, clock=clock, seed=1, days=4, read=read, takes=takes)
+    learning.reads = takes
+    learning.read_off_shift(hospital, passages, read, seed=1, days=4)
     await lived.live()
     assert max(Counter(began).values()) == 2
     assert all(t % DAY == 0 for t, _, _ in kept)
@@ -292,12 +294,12 @@ def test_a_memory_holds_nothing_of_its_own_day(kept):
         for version, most in numbers.items():
             of_it = [entry for entry in entries if entry.asked.number <= most]
             assert all(min(home[e.asked.case.partition("-")[0]]) <= published[version] for e in of_it)
-    for episode in run.episodes():
-        who, version = episode.key.partition("-")[0], episode.key.rpartition("@")[2]
+    for key in run.episode_keys():
+        who, version = key.partition("-")[0], key.rpartition("@")[2]
         # It was launched 12 hours before, and read what there was then.
         first = document["memory"]["brought"] == version
         assert first or published[version] <= max(triaged[who])
-    assert len({episode.key.rpartition("@")[2] for episode in run.episodes()}) > 2
+    assert len({key.rpartition("@")[2] for key in run.episode_keys()}) > 2
 
 
 @pytest.mark.slow

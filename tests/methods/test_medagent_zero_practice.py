@@ -52,7 +52,7 @@ def learner(*answers):
         return next(script)
 
     model = Scripted(answer)
-    return MedAgentZero("scripted", lambda _: model), asked
+    return MedAgentZero(lambda _: model), asked
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -81,7 +81,7 @@ async def test_a_judge_who_says_nothing_usable_leaves_the_experience_out():
         asked.append(messages[-1][1])
         return "no list" if "=== notes" in messages[-1][1] else said("B")
 
-    doctor = MedAgentZero("scripted", lambda _: Scripted(answer))
+    doctor = MedAgentZero(lambda _: Scripted(answer))
     assert (await doctor.answer(put(), brought(principles=["never this"]))).label == "common cold"
     assert "never this" not in asked[-1]
 
@@ -107,10 +107,9 @@ async def test_a_lesson_that_does_not_help_is_no_lesson():
 
 
 async def test_what_cannot_be_used_is_no_answer():
-    doctor = MedAgentZero("scripted", lambda _: Scripted(lambda _: "nothing of the kind"))
+    doctor = MedAgentZero(lambda _: Scripted(lambda _: "nothing of the kind"))
     came = await doctor.answer(put(), brought())
     assert came.label == ""
-    assert came.problem.startswith("UnreadableReply: ")
     assert await doctor.learn(put(), brought(), TaskAnswer("common cold"), ("influenza",)) is None
 
 
@@ -118,7 +117,7 @@ async def test_an_endpoint_that_gives_no_answer_ends_the_practice_and_is_not_a_w
     def late(_):
         raise TimedOut("too slow")
 
-    doctor = MedAgentZero("scripted", lambda _: Scripted(late))
+    doctor = MedAgentZero(lambda _: Scripted(late))
     for came in (doctor.answer(put(), brought()), doctor.learn(put(), brought(), TaskAnswer("x"), ("influenza",))):
         with pytest.raises(TimedOut):
             await came

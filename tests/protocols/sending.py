@@ -143,7 +143,7 @@ async def _agent_hospital(language, model):
         Experience(asked=other, before="x", after="y", right=("y",), principle="Look twice."), np.array([1, 0], "f4")
     )
     came = CameToMind(*(library.nearest(np.array([1, 0], "f4"), 1) for library in (records, experience)))
-    doctor = MedAgentZero("direct/listening", lambda _: model)
+    doctor = MedAgentZero(lambda _: model)
     await doctor.answer(put, came)
     await doctor.learn(put, came, TaskAnswer("influenza", "So."), LABELS)
 

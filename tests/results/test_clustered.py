@@ -4,11 +4,9 @@ import msgspec
 import pytest
 from tests.results.test_results import written
 
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import ItemRow
-from polyclinic.results.joining import join
+from polyclinic.results.folder import ItemRow, read_results
+from polyclinic.results.joining import compare_results, join
 from polyclinic.results.printed import printed
-from polyclinic.results.reading import read_results
 from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate, wilson
 
 CASES, SEEDS = 24, 4

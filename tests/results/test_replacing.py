@@ -5,8 +5,7 @@ from tests.results.test_results import rows
 
 from polyclinic.errors import BadInput
 from polyclinic.files import write_text
-from polyclinic.results.folder import RunRecord, part_in, replacing
-from polyclinic.results.reading import read_results
+from polyclinic.results.folder import RunRecord, part_in, read_results, replacing
 from polyclinic.run.output import write_record
 
 NEW = {"new.jsonl", "summary.json", "items.jsonl", "results.json"}

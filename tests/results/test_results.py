@@ -10,14 +10,12 @@ from tests.tables import each_row
 
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.protocols.study_plan import PublishedValue
-from polyclinic.results.comparing import compare_results
 from polyclinic.results.export import TableLayout, as_csv, as_latex, as_markdown, write_tables
-from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord
-from polyclinic.results.joining import flat_rows, item_rows, join
+from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord, read_results
+from polyclinic.results.joining import compare_results, flat_rows, item_rows, join
 from polyclinic.results.page import page
 from polyclinic.results.printed import printed
 from polyclinic.results.provenance import address, command_words, without_secrets
-from polyclinic.results.reading import read_results
 from polyclinic.run.output import write_record
 from polyclinic.statistics.uncertainty import paired_difference
 

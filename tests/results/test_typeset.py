@@ -7,13 +7,11 @@ import pytest
 from tests.results.test_results import rows, written
 
 from polyclinic.protocols.study_plan import PublishedValue
-from polyclinic.results.comparing import compare_results
 from polyclinic.results.export import as_latex, as_markdown, latex_text, markdown_text
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord
-from polyclinic.results.joining import join
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, read_results
+from polyclinic.results.joining import compare_results, join
 from polyclinic.results.page import page
 from polyclinic.results.printed import TableColumns, columns_of, differences, printed
-from polyclinic.results.reading import read_results
 from polyclinic.run.output import write_record
 
 NASTY = [

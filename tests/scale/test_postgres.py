@@ -19,7 +19,7 @@ from bench.postgres import PASSWORD, PostgresProcess, postgres_programs
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
 from polyclinic.memory.memory import About, New, Note, open_memory
-from polyclinic.results.reading import read_results
+from polyclinic.results.folder import read_results
 from polyclinic.storage.memory import point
 from polyclinic.storage.server import StoreServer, read_address
 from polyclinic.testing.endpoint import EndpointProcess

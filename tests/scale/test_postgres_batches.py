@@ -9,7 +9,7 @@ import psycopg
 from tests.exams import write_exam
 
 from polyclinic.models import batch
-from polyclinic.results.reading import read_results
+from polyclinic.results.folder import read_results
 
 _METHODS = ("--method", "zero_shot")
 

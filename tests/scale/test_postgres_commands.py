@@ -6,7 +6,7 @@ import re
 import pytest
 from tests.cli.test_batches_everywhere import RECORDED_COMMANDS, write_recorded
 
-from polyclinic.results.reading import read_results
+from polyclinic.results.folder import read_results
 from polyclinic.testing.endpoint import EndpointProcess
 
 PLAN = """title = "two methods"

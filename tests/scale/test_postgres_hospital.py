@@ -11,7 +11,7 @@ import pytest
 from bench.postgres import PASSWORD
 
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.results.reading import read_results
+from polyclinic.results.folder import read_results
 from polyclinic.testing.endpoint import EndpointProcess
 
 PLACES = 2

@@ -11,7 +11,7 @@ import pytest
 from bench.postgres import PASSWORD
 
 from polyclinic.memory.memory import open_memory
-from polyclinic.results.reading import read_results
+from polyclinic.results.folder import read_results
 from polyclinic.testing.endpoint import EndpointProcess
 
 FEW = ("--diseases", "influenza a,bronchial asthma")

@@ -101,17 +101,13 @@ def show_summary(screen: Console, summary: Mapping[str, Any]) -> None:
         if not most:
             screen.print(f"\n{title}: not recorded")
             continue
-        rows = (
-            (one["name"], one["n"], number(one["percent"], ".1f"), _bar(one["percent"] / most))
-            for one in shares[:_SHOWN]
-        )
+        rows = []
+        for one in shares[:_SHOWN]:
+            bar = "█" * max(round(_BAR * one["percent"] / most), one["n"] > 0)
+            rows.append((one["name"], one["n"], number(one["percent"], ".1f"), bar))
         screen.print(table(f"\n{title}", ("", "n", "%", " "), rows, right=("n", "%")))
         if rest := shares[_SHOWN:]:
             screen.print(f"and {len(rest)} more, {sum(one['percent'] for one in rest):.1f} % together", style="dim")
-
-
-def _bar(share: float) -> str:
-    return "█" * max(round(_BAR * share), share > 0)
 
 
 _DRAWN = 400

@@ -38,7 +38,7 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
 from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site
@@ -312,8 +312,20 @@ class PracticeTask:
             about = About(embedder=embedder.name, dimensions=await dimensions_of(embedder), knowledge=choices)
             begin()
             memory = stack.enter_context(open_memory(folder, about))
+            learner: Learner = RecallDoctor(seed=options.seed, tries=options.feedback == "outcome")
+            if (name := model_of(options.doctor)) is not None:
+
+                def model(episode: str) -> Model:
+                    return session.model(name, Asker("doctor", episode), repeating=True)
+
+                learner = MedAgentZero(model, temperature=self.models.temperature)
             practice = Practice(
-                self._learner(session), memory, embedder, remembers=options.remembers, recovered=options.recovered()
+                learner,
+                memory,
+                embedder,
+                remembers=options.remembers,
+                recovered=options.recovered(),
+                wanted=options.wanted,
             )
 
             def evolution() -> Evolution:
@@ -350,19 +362,6 @@ class PracticeTask:
                     tests = counted(len(points), "test")
                     note(f"{treated:,} of {counted(len(train), 'patient')} are treated, {tests} over")
                 raise
-
-    def _learner(self, session: Session) -> Learner:
-        options = self.options
-        records, experience = options.wanted
-        if (name := model_of(options.doctor)) is None:
-            tries = options.feedback == "outcome"
-            return RecallDoctor(seed=options.seed, records=records, experience=experience, tries=tries)
-
-        def model(episode: str) -> Model:
-            return session.model(name, Asker("doctor", episode), repeating=True)
-
-        temperature = self.models.temperature
-        return MedAgentZero(name, model, records=records, experience=experience, temperature=temperature)
 
 
 @dataclass(frozen=True)

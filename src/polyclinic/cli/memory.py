@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,10 +20,10 @@ from polyclinic.files import json_lines, make_empty_folder, make_folder, read_li
 from polyclinic.hospital.record.memories import BROUGHT, memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.language.language import Language, is_chinese, language_of
-from polyclinic.memory.entries import KINDS, ClinicalTask, Entry, Experience, MedicalRecord, kind_of, named
+from polyclinic.memory.entries import KINDS, ClinicalTask, Entry, MedicalRecord, kind_of, named
 from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
-from polyclinic.memory.memory import READ, About, New, Note, merged, open_memory, snapshot_of
-from polyclinic.memory.opening import open_what_is_remembered
+from polyclinic.memory.memory import READ, About, DoctorMemory, New, Note, merged, open_memory, snapshot_of
+from polyclinic.memory.opening import OpenedMemory, open_what_is_remembered
 from polyclinic.memory.reading import PassageRead, ReadingLibrary, Studied, StudyRecord, open_reading, study
 from polyclinic.memory.remembering import USUAL_EMBEDDERS
 from polyclinic.models.embeddings import BATCH
@@ -64,97 +64,69 @@ from polyclinic.terminal.usage import show_usage
 
 _TASKS = tuple(ClinicalTask)
 _READING = "reading"
-_NO_VECTOR: Vectors = np.zeros(0, dtype=np.float32)
 
 
-@dataclass
-class Contents:
-    """The contents of a folder or of an exported file, whose vectors are still to be made.
-
-    Attributes:
-        about: how the entries' vectors were made, None if there are no entries.
-        read_about: the same of what was read.
-    """
-
-    about: About | None = None
-    entries: list[New] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    read_about: About | None = None
-    read: list[PassageRead] = field(default_factory=list)
-
-    @classmethod
-    def of_folder(cls, folder: Path) -> Contents:
-        """Reads a memory, or a snapshot of one, and what was read."""
-        held = cls()
-        with open_what_is_remembered(folder) as opened:
-            if (memory := opened.memory) is not None:
-                held.about, held.entries, held.notes = memory.about, memory.news(), memory.notes()
-            if (reading := opened.reading) is not None:
-                held.read_about, held.read = reading.about, reading.read()
-        return held
-
-    @classmethod
-    def of_file(cls, file: Path) -> Contents:
-        """Reads what 'memory show --out' exported."""
-        held, passages = cls(), dict[str, list[StudyRecord]]()
-        for line_number, line in read_lines(file):
-            try:
-                fields = msgspec.json.decode(line, type=dict[str, Any])
-                kind = fields.pop("kind", None)
-                if kind == _READING:
-                    record = msgspec.convert(fields, StudyRecord)
-                    passages.setdefault(record.passage, []).append(record)
-                elif isinstance(kind, str) and kind in KINDS:
-                    task = msgspec.convert(fields.pop("task", None), ClinicalTask)
-                    held.entries.append(New(task, msgspec.convert(fields, KINDS[kind]), _NO_VECTOR))
-                else:
-                    problem = f"kind {kind!r}" if kind else "a line without 'kind' is not of 'memory show --out'"
-                    allowed = f"allowed: {', '.join([*KINDS, _READING])}"
-                    raise BadInput(f"{problem}; {allowed}", path=file, line=line_number)
-            except (msgspec.MsgspecError, RecursionError) as error:
-                raise BadInput(str(error), path=file, line=line_number) from None
+def _of_file(file: Path) -> OpenedMemory:
+    """Returns what 'memory show --out' exported; its vectors are still to be made."""
+    entries, passages = list[New](), dict[str, list[StudyRecord]]()
+    nothing: Vectors = np.zeros(0, dtype=np.float32)
+    for line_number, line in read_lines(file):
+        try:
+            fields = msgspec.json.decode(line, type=dict[str, Any])
+            kind = fields.pop("kind", None)
+            if kind == _READING:
+                record = msgspec.convert(fields, StudyRecord)
+                passages.setdefault(record.passage, []).append(record)
+            elif isinstance(kind, str) and kind in KINDS:
+                task = msgspec.convert(fields.pop("task", None), ClinicalTask)
+                entries.append(New(task, msgspec.convert(fields, KINDS[kind]), nothing))
+            else:
+                problem = f"kind {kind!r}" if kind else "a line without 'kind' is not of 'memory show --out'"
+                allowed = f"allowed: {', '.join([*KINDS, _READING])}"
+                raise BadInput(f"{problem}; {allowed}", path=file, line=line_number)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise BadInput(str(error), path=file, line=line_number) from None
+    held = OpenedMemory(file, None, None)
+    if entries:
+        held.memory = DoctorMemory(About(embedder="", dimensions=0, knowledge=_choices(entries, file)))
+        held.memory.commit(entries)
+    if passages:
+        held.reading = ReadingLibrary(About(embedder="", dimensions=0))
         studied = (Studied(passage=passage, records=tuple(records)) for passage, records in passages.items())
-        held.read = [PassageRead(one, _NO_VECTOR) for one in studied]
-        if held.read:
-            held.read_about = About(embedder="", dimensions=0)
-        if held.entries:
-            held.about = About(embedder="", dimensions=0, knowledge=_choices(held.entries, file))
-        return held
+        held.reading.commit([PassageRead(one, np.zeros((len(one.records), 0), dtype=np.float32)) for one in studied])
+    return held
 
-    @property
-    def records(self) -> list[StudyRecord]:
-        """The questions on documents."""
-        return [record for one in self.read for record in one.studied.records]
 
-    @property
-    def texts(self) -> list[str]:
-        """What the vectors are made of."""
-        return [new.entry.asked.query for new in self.entries] + [record.query for record in self.records]
+def _texts(held: OpenedMemory) -> list[str]:
+    """Returns what the vectors are made of."""
+    of_patients = [new.entry.asked.query for new in held.news]
+    return of_patients + [record.query for one in held.read for record in one.studied.records]
 
-    def of(self, task: ClinicalTask, kind: type[Entry]) -> list[Entry]:
-        """Returns the entries of a kind."""
-        return [new.entry for new in self.entries if new.task is task and isinstance(new.entry, kind)]
 
-    def counts(self) -> dict[str, Any]:
-        """Returns how much there is of each task, with the number of the last patient."""
-        return {
-            "patients": max((new.entry.asked.number for new in self.entries), default=0),
-            "tasks": {
-                task.value: {"records": len(self.of(task, MedicalRecord)), "experience": len(self.of(task, Experience))}
-                for task in _TASKS
-            },
-            "questions": len(self.records),
-        }
+def _with_vectors(held: OpenedMemory, vectors: Iterator[Any], embedder: str, dimensions: int) -> OpenedMemory:
+    """Returns the same with other vectors, which are those of its texts, in their order."""
+    made, about = OpenedMemory(held.folder, None, None), {"embedder": embedder, "dimensions": dimensions}
+    if held.memory is not None:
+        made.memory = DoctorMemory(msgspec.structs.replace(held.memory.about, **about))
+        made.memory.commit([new._replace(vector=next(vectors)) for new in held.news])
+    if held.reading is not None:
+        made.reading = ReadingLibrary(msgspec.structs.replace(held.reading.about, **about))
+        made.reading.commit(
+            [one._replace(vectors=np.array([next(vectors) for _ in one.studied.records])) for one in held.read]
+        )
+    return made
 
-    def take(self, vectors: Iterator[Any], embedder: str, dimensions: int) -> None:
-        """Takes the vectors of its texts, in their order."""
-        made = {"embedder": embedder, "dimensions": dimensions}
-        if self.about is not None:
-            self.about = msgspec.structs.replace(self.about, **made)
-        if self.read_about is not None:
-            self.read_about = msgspec.structs.replace(self.read_about, **made)
-        self.entries = [new._replace(vector=next(vectors)) for new in self.entries]
-        self.read = [one._replace(vectors=np.array([next(vectors) for _ in one.studied.records])) for one in self.read]
+
+def _counts(held: OpenedMemory) -> dict[str, Any]:
+    """Returns how much there is of each task, with the number of the last patient."""
+    tasks = {task.value: {"records": 0, "experience": 0} for task in _TASKS}
+    for new in held.news:
+        tasks[new.task.value]["records" if isinstance(new.entry, MedicalRecord) else "experience"] += 1
+    return {
+        "patients": max((new.entry.asked.number for new in held.news), default=0),
+        "tasks": tasks,
+        "questions": 0 if held.reading is None else len(held.reading),
+    }
 
 
 def _choices(entries: Sequence[New], file: Path) -> str:
@@ -202,9 +174,10 @@ async def show(
     tasks = _TASKS if task is None else (task,)
     if out is not None:
         check_new(out, force=force)
-        held = Contents.of_folder(folder)
-        lines = [_entry_document(new.task, new.entry) for new in held.entries]
-        lines += [{"kind": _READING, **msgspec.to_builtins(record)} for record in held.records]
+        with open_what_is_remembered(folder) as held:
+            lines = [_entry_document(new.task, new.entry) for new in held.news]
+            records = (record for one in held.read for record in one.studied.records)
+            lines += [{"kind": _READING, **msgspec.to_builtins(record)} for record in records]
         write_text(out, json_lines(lines))
         note(f"{len(lines):,} entries: {out}")
     elif near is not None:
@@ -212,36 +185,44 @@ async def show(
     elif several := memories_of(folder):
         _show_several(folder, several, json=json)
     else:
-        _show_one(Contents.of_folder(folder), tasks, limit, json=json)
+        with open_what_is_remembered(folder) as held:
+            _show_one(held, tasks, limit, json=json)
 
 
-def _show_one(held: Contents, tasks: Sequence[ClinicalTask], limit: int, *, json: bool) -> None:
-    last, counts = held.records[-limit:], held.counts()["tasks"]
-    entries = {one: [entry for kind in KINDS.values() for entry in held.of(one, kind)[-limit:]] for one in tasks}
-    document: dict[str, Any] = {} if held.about is None else {"about": held.about, "tasks": {}}
-    for one in tasks if held.about is not None else ():
-        shown = {**counts[one.value], "last": [_entry_document(one, entry) for entry in entries[one]]}
-        document["tasks"][one.value] = shown
-    if held.read_about is not None:
-        document |= {"read": len(held.records)} if held.about is not None else {"read": len(held.records), "last": last}
+def _show_one(held: OpenedMemory, tasks: Sequence[ClinicalTask], limit: int, *, json: bool) -> None:
+    memory, counts, document = held.memory, _counts(held), dict[str, Any]()
+    read = [] if held.reading is None else held.reading.records[-limit:]
+    last: list[tuple[ClinicalTask, Entry]] = []
+    if memory is not None:
+        document = {"about": memory.about, "tasks": {}}
+        for task in tasks:
+            some: list[Entry] = [*memory.records[task].entries[-limit:], *memory.experience[task].entries[-limit:]]
+            shown = [_entry_document(task, entry) for entry in some]
+            document["tasks"][task.value] = {**counts["tasks"][task.value], "last": shown}
+            last += [(task, entry) for entry in some]
+    if held.reading is not None:
+        document |= {"read": counts["questions"]} if memory is not None else {"read": counts["questions"], "last": read}
     if json:
         print_json(document)
         return
     screen = console()
-    if held.about is not None:
+    if memory is not None:
         columns = ("records", "experience")
-        rows = [(one.value, *(number(counts[one.value][column], ",") for column in columns)) for one in tasks]
+        rows = [(one.value, *(number(counts["tasks"][one.value][name], ",") for name in columns)) for one in tasks]
         screen.print(table(None, ("task", *columns), rows))
-        for one, some in entries.items():
-            for entry in some:
-                screen.print(plain(f"\n{_entry_line(one, entry)}"), soft_wrap=True)
-    if last and len(tasks) > 1:
-        screen.print(plain(f"\n{len(held.records):,} questions on documents, answered rightly"))
-        for record in last:
-            answered = f"{record.question.stem} {record.question.options[record.key]}. {record.reasoning}"
-            screen.print(plain(f"\n{record.passage}: {answered}"), soft_wrap=True)
-    if (about := held.about) is not None:
+        for task, entry in last:
+            screen.print(plain(f"\n{_entry_line(task, entry)}"), soft_wrap=True)
+    if read and len(tasks) > 1:
+        screen.print(plain(f"\n{counts['questions']:,} questions on documents, answered rightly"))
+        for record in read:
+            screen.print(plain(f"\n{_record_line(record)}"), soft_wrap=True)
+    if memory is not None:
+        about = memory.about
         note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
+
+
+def _record_line(record: StudyRecord) -> str:
+    return f"{record.passage}: {record.question.stem} {record.question.options[record.key]}. {record.reasoning}"
 
 
 async def _show_near(
@@ -269,7 +250,10 @@ async def _show_near(
 
 def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
     """Prints how much is in each memory of a run of the hospital, or of several practices."""
-    memories = {unquote(folder.name): Contents.of_folder(folder).counts() for folder in folders}
+    memories = {}
+    for folder in folders:
+        with open_what_is_remembered(folder) as held:
+            memories[unquote(folder.name)] = _counts(held)
     if json:
         print_json({"memories": memories})
         return
@@ -338,24 +322,28 @@ async def build(
     paths = [Path(source) for source in sources]
     if len(paths) == 1 and embedder is None and not paths[0].is_file():
         raise UserError(f"{paths[0]}: a copy needs no command; name at least two memories, or another --embedder")
-    held = [Contents.of_file(path) if path.is_file() else Contents.of_folder(path) for path in paths]
     kept = KeptOptions(out=out, reuse=reuse)
-    check_place(kept)
-    abouts = [one.about for one in held if one.about is not None and one.about.embedder]
-    name = embedder or (abouts[0].embedder if abouts else CASE_WORDS)
-    remade = [one for one, path in zip(held, paths, strict=True) if embedder is not None or path.is_file()]
-    texts = [text for one in remade for text in one.texts]
-    # An embedder in this process makes all at once; an endpoint makes a batch at a time, so that progress is known.
-    at_once = BATCH if asked_for(name) else max(len(texts), 1)
-    batches = [[("", text) for text in texts[first : first + at_once]] for first in range(0, len(texts), at_once)]
-    async with open_models(asked_for(name), models, journal=journal_of(answers_of(kept), run="build")) as session:
-        maker = memory_embedder(name, session)
-        dimensions = await dimensions_of(maker) if texts else 0
-        made = await run_items(batches, maker.passages, kept, what="making of vectors", unit="batch")
-    vectors = (vector for some in made for vector in some)
-    for one in remade:
-        one.take(vectors, maker.name, dimensions)
-    _write(held, paths, out)
+    with ExitStack() as stack:
+        held = [
+            _of_file(path) if path.is_file() else stack.enter_context(open_what_is_remembered(path)) for path in paths
+        ]
+        check_place(kept)
+        abouts = [one.memory.about for one in held if one.memory is not None and one.memory.about.embedder]
+        name = embedder or (abouts[0].embedder if abouts else CASE_WORDS)
+        remade = [number for number, path in enumerate(paths) if embedder is not None or path.is_file()]
+        texts = [text for number in remade for text in _texts(held[number])]
+        # An embedder in this process makes all at once; an endpoint makes a batch at a time, so that progress is known.
+        at_once = BATCH if asked_for(name) else max(len(texts), 1)
+        batches = [[("", text) for text in texts[first : first + at_once]] for first in range(0, len(texts), at_once)]
+        async with open_models(asked_for(name), models, journal=journal_of(answers_of(kept), run="build")) as session:
+            maker = memory_embedder(name, session)
+            dimensions = await dimensions_of(maker) if texts else 0
+            made = await run_items(batches, maker.passages, kept, what="making of vectors", unit="batch")
+        vectors = (vector for some in made for vector in some)
+        notes = held[0].memory.notes() if len(held) == 1 and held[0].memory is not None else []
+        for number in remade:
+            held[number] = _with_vectors(held[number], vectors, maker.name, dimensions)
+        _write(held, notes, out)
 
 
 def _link(sources: Sequence[str], out: Path) -> None:
@@ -367,21 +355,21 @@ def _link(sources: Sequence[str], out: Path) -> None:
     make_empty_folder(out)
     for pointer in pointers:
         point(out, store, name if pointer == POINTER else f"{name}/read", pointer)
-    held = Contents.of_folder(out)
-    entries = len(held.entries) + len(held.records)
+    with open_what_is_remembered(out) as held:
+        entries = len(_texts(held))
     note(f"{entries:,} entries, which stay where they are: {out}. Next: polyclinic memory show {out}")
 
 
-def _write(held: Sequence[Contents], paths: Sequence[Path], out: Path | str) -> None:
-    """Writes the sources into one new memory."""
-    about = next((one.about for one in held if one.about is not None), None)
-    read_about = next((one.read_about for one in held if one.read_about is not None), None)
-    for one, path in zip(held, paths, strict=True):
-        if about is not None and one.about is not None and (problem := one.about.difference(about)):
-            raise BadInput(f"cannot be merged with {paths[0]}: {problem}", path=path)
-        if read_about is not None and one.read_about not in (None, read_about):
-            raise BadInput("was read with another embedder than the first", path=path)
-    new, common = merged([one.entries for one in held]) if len(held) > 1 else (held[0].entries, 0)
+def _write(held: Sequence[OpenedMemory], notes: Sequence[Note], out: Path | str) -> None:
+    """Writes the sources into one new memory, with the notes of a single one: a merger was in several practices."""
+    about = next((one.memory.about for one in held if one.memory is not None), None)
+    read_about = next((one.reading.about for one in held if one.reading is not None), None)
+    for one in held:
+        if about is not None and one.memory is not None and (problem := one.memory.about.difference(about)):
+            raise BadInput(f"cannot be merged with {held[0].folder}: {problem}", path=one.folder)
+        if one.reading is not None and one.reading.about != read_about:
+            raise BadInput("was read with another embedder than the first", path=one.folder)
+    new, common = merged([one.news for one in held]) if len(held) > 1 else (held[0].news, 0)
     if is_store(str(out)):
         address, _, name = str(out).partition("#")
         check_not_there(address, name)
@@ -391,14 +379,13 @@ def _write(held: Sequence[Contents], paths: Sequence[Path], out: Path | str) -> 
     with memory_folder(out, pointers) as folder:
         if about is not None:
             with open_memory(folder, about) as together:
-                # A merger's patients were seen in several practices.
-                together.commit(new, held[0].notes if len(held) == 1 else ())
+                together.commit(new, notes)
         if read_about is not None:
             with open_reading(folder, read_about) as library:
                 library.commit([passage for one in held for passage in one.read])
     once = f" ({counted(common, 'patient')} of more than one of them: once)" if common else ""
     names = " and ".join(dict.fromkeys(one.embedder for one in (about, read_about) if one is not None))
-    entries = len(new) + sum(len(one.records) for one in held)
+    entries = len(new) + sum(len(one.reading) for one in held if one.reading is not None)
     note(f"{entries:,} entries of {counted(len(held), 'source')}{once}, vectors by {names}: {out}")
 
 
@@ -526,7 +513,6 @@ def _show_read(library: ReadingLibrary, new: int, folder: Path | str, session: S
     title = f"{counted(len(library.passages), 'passage')} read, {new:,} of them now"
     console().print(table(title, ("questions", "number"), [(name, number(n, ",")) for name, n in counts.items()]))
     for one in library.records[-1:]:
-        answered = f"{one.question.stem} {one.question.options[one.key]}. {one.reasoning}"
-        console().print(plain(f"\n{one.passage}: {answered}"), soft_wrap=True)
+        console().print(plain(f"\n{_record_line(one)}"), soft_wrap=True)
     show_usage(console(sys.stderr), session.ledger)
     note(f"what was read: {folder}. Next: polyclinic eval exam medqa FILE --memory {folder} --method medagent_zero")

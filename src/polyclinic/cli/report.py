@@ -13,11 +13,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, is_result, no_folder, write_text
 from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
 from polyclinic.hospital.record.report import figures, page
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import RECORD
-from polyclinic.results.joining import flat_rows, join
+from polyclinic.results.folder import RECORD, is_fetched, read_results
+from polyclinic.results.joining import compare_results, flat_rows, join
 from polyclinic.results.page import page as page_of_results
-from polyclinic.results.reading import is_fetched, read_results
 from polyclinic.run.options import FILE, Json
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
@@ -58,10 +56,11 @@ def report(
 def _page_of(folder: Path, name: str) -> Path:
     """Returns the default page or log of a folder: in it, here for a run in a database.
 
-    A practice has written a report.html of its own, which stays.
+    A practice, or several, have a report.html of their own, which stays.
     """
     page = (Path() if is_fetched(folder) else folder) / name
-    return page.with_name("results.html") if is_result(page.resolve()) else page
+    is_taken = is_result(page.resolve()) or page.with_name("replicas.json").is_file()
+    return page.with_name("results.html") if is_taken else page
 
 
 _PAGE = b"<!DOCTYPE html"

@@ -15,12 +15,11 @@ from polyclinic.files import make_empty_folder
 from polyclinic.frames import flat
 from polyclinic.hospital.record.comparison import PairedBy, compare_runs
 from polyclinic.hospital.record.recorded import is_run
-from polyclinic.results.comparing import compare_results, difference_rows
 from polyclinic.results.export import TableLayout, write_tables
-from polyclinic.results.joining import call_rows, flat_rows, item_rows, join
+from polyclinic.results.folder import RunResults, fetch, read_results
+from polyclinic.results.joining import call_rows, compare_results, difference_rows, flat_rows, item_rows, join
 from polyclinic.results.printed import PrintedTable, TableColumns, costs_of, differences, printed, record_facts
 from polyclinic.results.printed import show as show_tables
-from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.run.options import FILE, BootstrapSeed, Json, Several
 from polyclinic.storage.server import is_store
 from polyclinic.terminal.figures import ShownFigure, money, number, with_ends

@@ -49,7 +49,6 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
     _show(screen, tables.groups(document, most=_MOST))
     screen.print(tables.GROUPS_NOTE, style="dim")
     screen.print()
-    _show(screen, map(tables.incident, document.get("incidents", ())))
     minds = ", ".join(f"{role} {mind}" for role, mind in document["minds"].items())
     minds += f"; profiles by {document['profiles']}, courses by {document['course']}"
     if document["profile_failures"]:

@@ -37,11 +37,9 @@ from polyclinic.models.ledger import Spending
 from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, read_record, replacing
-from polyclinic.results.joining import flat_rows, join, told_apart
+from polyclinic.results.folder import CALLS, RECORD, RunResults, read_record, read_results, replacing
+from polyclinic.results.joining import compare_results, flat_rows, join, told_apart
 from polyclinic.results.printed import differences, printed, show
-from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import (
     DIR,
     MODELS,

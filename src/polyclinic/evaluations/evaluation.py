@@ -101,7 +101,6 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         report: returns the output of a summary.
         at_once: how many plays run at a time.
         goes_on_without: whether the other players go on without one whose model refuses the key or is unknown.
-        visit: names the visit of an item, which is played once more if a person at the desk takes back a line.
     """
 
     items: Sequence[Item]
@@ -112,7 +111,6 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
     report: Callable[[Summary], Output] | None = None
     at_once: int = AT_ONCE
     goes_on_without: bool = False
-    visit: Callable[[Item], str] | None = None
 
     def by(self, players: Mapping[str, Who], report: Callable[[Summary], Output]) -> Self:
         """Returns the same plays by these players, with what makes the output of a summary."""
@@ -193,7 +191,6 @@ class Opened:
         session: the models, their kept answers and what they cost.
         knowledge: the medical knowledge.
         looking_up: the corpus, None if there is none.
-        desk: where a person plays, None if nobody does.
         in_worker: whether this process is a worker, which computes only the items it is given.
         trust: how reliable the simulated patient is, None if there is none or nobody has measured it.
         stack: what is entered on it is closed at the end.
@@ -206,7 +203,6 @@ class Opened:
     looking_up: LookingUp | None = None
     in_worker: bool = False
     trust: PatientTrust | None = None
-    desk: Desk | None = None
     judges: list[UntilStopped] = field(default_factory=list)
 
     def judge(self, name: str, *, as_it_goes: bool = False) -> Model:
@@ -370,10 +366,11 @@ def find_evaluation(at: str) -> Evaluation[Any, Any] | None:
     return replace(declared, at=full_name(at))
 
 
-def check_judge(name: str | None, *, option: str = "--judge") -> None:
-    """Raises a UserError for a judge that is not a model; None is no judge."""
-    if name is not None and model_of(name) is None:
-        raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; name one, such as direct/NAME")
+def check_judge(name: str | None, *, option: str = "--judge", also: str = "") -> None:
+    """Raises a UserError for a judge that is neither a model nor the one that is `also` allowed; None is no judge."""
+    if name is not None and name != also and model_of(name) is None:
+        named = f"name one, such as direct/NAME{f', or {also}' if also else ''}"
+        raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; {named}")
 
 
 def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
@@ -417,7 +414,7 @@ async def evaluate(
                 keys, plays = keys_of(config.models), len(work.items) * len(work.players)
                 workers = WorkerPool(where, items, holder, report=note, environment=keys, items=plays)
                 pool = await opened.stack.enter_async_context(workers)
-            result = await _hold(run, _at_desk(work, opened.desk), plan, pool)
+            result = await _hold(run, work, plan, pool)
             if run.stopped is None:
                 run.stopped = opened.ending
             if run.stopped is None and plan.afterwards is not None:
@@ -509,8 +506,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Op
             return
         visits = plan.visits
         note_pictures(visits.cases, plan.cases, plan.doctors, run.config.models, visits.pictures)
-        seats = [*plan.doctors, visits.patient]
-        desk = open_desk(options, seats) if isinstance(options, SessionOption) else Desk()
+        desk = open_desk(options, [*plan.doctors, visits.patient]) if isinstance(options, SessionOption) else Desk()
         players = await stack.enter_async_context(
             run.players(
                 plan.doctors,
@@ -530,20 +526,8 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Op
             knowledge=knowledge,
             in_worker=run.worker is not None,
             trust=players.patient_trust if plan.in_person else None,
-            desk=desk if HUMAN in seats else None,
             stack=stack,
         )
-
-
-def _at_desk(work: Work, desk: Desk | None) -> Work:
-    """Returns work in which an item is played once more if a person at the desk takes back a line."""
-    if desk is None or (visit := work.visit) is None:
-        return work
-
-    async def play(item: Any, player: Any) -> Any:
-        return await desk.play(visit(item), partial(work.play, item, player))
-
-    return replace(work, play=play)
 
 
 async def _hold(run: Run, work: Work, plan: Plan, pool: WorkerPool | None) -> Any:

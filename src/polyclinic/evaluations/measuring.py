@@ -77,6 +77,11 @@ def estimates(
     return means
 
 
+def picked(of: object, *names: str) -> dict[str, Any]:
+    """Returns attributes by name, for a document."""
+    return {name: getattr(of, name) for name in names}
+
+
 def show_compared(
     screen: Console,
     title: str,

@@ -19,7 +19,7 @@ from polyclinic.statistics.agreement import Agreement
 from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import Column, cell, few_comparisons, table, table_of
+from polyclinic.terminal.tables import Column, cell, crossed, few_comparisons, table, table_of
 
 
 def with_people(output: Output, said: Sequence[PersonsVerdict], *, seed: int, form: str = "") -> Output:
@@ -129,14 +129,13 @@ def show_judgements(screen: Console, judgements: Judgements | None, people: Mapp
             sources = {judgements.judge: judged, **sources}
         if not sources:
             continue
-        title = f"judged by {' and by '.join(sources)} as a {view}: win rate without ties, strength [95 %]"
-        shown = table(title, ("doctor", *criteria))
         every = [one for of_one in sources.values() for one in of_one.values()]
+        rows: dict[str, dict[str, object]] = {}
         for doctor in dict.fromkeys(name for one in every for name in one.win_rates):
             for place, (name, of_one) in enumerate(sources.items()):
-                cells = (_won(of_one.get(one), doctor) for one in criteria)
-                shown.add_row(plain(f"  {name}" if place else doctor), *cells)
-        shown.add_section()
+                rows[f"{doctor}, {name}" if place else doctor] = {
+                    one: _won(of_one.get(one), doctor) for one in criteria
+                }
         counts: dict[str, tuple[Mapping[str, Any], Callable[[Any], object]]] = {
             "comparisons": (judged, lambda one: one.n),
             "ties": (judged, lambda one: one.ties),
@@ -148,8 +147,9 @@ def show_judgements(screen: Console, judgements: Judgements | None, people: Mapp
         }
         for name, (of_some, count) in counts.items():
             if of_some:
-                shown.add_row(name, *(cell(count(of_some[one]) if one in of_some else None) for one in criteria))
-        screen.print(shown)
+                rows[name] = {one: count(of_some[one]) for one in criteria if one in of_some}
+        title = f"judged by {' and by '.join(sources)} as a {view}: win rate without ties, strength [95 %]"
+        screen.print(crossed(title, rows, corner="doctor", missing=NOTHING))
         if few := few_comparisons(one.n for one in every):
             screen.print(few, style="yellow")
         screen.print()

@@ -57,6 +57,13 @@ _WORSE: dict[Language, str] = {
 }
 
 
+_HOURS = (19, 20, 21, 12, 10, 16, 8)
+"""At which somebody may read, the one that it likes best first; it takes an hour."""
+
+_LOOKED_AT = 50
+"""Passages that say in which language a corpus is."""
+
+
 @dataclass(kw_only=True)
 class _Visit:
     """A visit from which somebody may learn."""
@@ -156,10 +163,10 @@ class HospitalLearning:
         return right
 
     def _learn(self, visit: _Visit, right: dict[ClinicalTask, tuple[str, ...]]) -> None:
-        visit.right = right
+        visit.right = {one.task: right.get(one.task, ()) for one in visit.answered}
         midnight = (self.clock.now // DAY + 1) * DAY
         for one in visit.answered:
-            wanted = right.get(one.task, ())
+            wanted = visit.right[one.task]
             if self.reflect is not None and wanted and one.answer and one.answer not in wanted:
                 request = LessonRequest(
                     visit=visit.key,
@@ -199,7 +206,7 @@ class HospitalLearning:
             number = self._cases[visit.holder]
             for n, one in enumerate(visit.answered):
                 asked = AskedTask(case=visit.case, number=number, query=one.picture, options=one.options)
-                right, lesson = visit.right.get(one.task, ()), None
+                right, lesson = visit.right[one.task], None
                 if one.task in visit.lessons:
                     drawn: LessonDrawn = yield visit.lessons[one.task]
                     lesson = Lesson(drawn.principle, drawn.after) if drawn.principle else None
@@ -213,7 +220,7 @@ class HospitalLearning:
                     one.reasoning,
                     right,
                     lesson=lesson,
-                    led_to=tuple(other.task for other in after if other.answer in visit.right.get(other.task, ())),
+                    led_to=tuple(other.task for other in after if other.answer in visit.right[other.task]),
                     judged_by=self.setup.feedback,
                 )
                 if entry is not None:
@@ -238,63 +245,46 @@ class HospitalLearning:
         )
         self.log.add(self.clock.now, TOWN, what)
 
+    def read_off_shift(
+        self,
+        hospital: Hospital,
+        passages: Sequence[Passage],
+        read: Callable[[StudyRequest], Awaitable[PassageRead]],
+        *,
+        seed: int,
+        days: int,
+    ) -> None:
+        """Lets the doctors of a hospital read passages on so many days."""
+        setup, clock = self.setup, self.clock
+        weekday = OpeningHours(hospital).weekday
 
-_HOURS = (19, 20, 21, 12, 10, 16, 8)
-"""At which somebody may read, the one that it likes best first; it takes an hour."""
+        def reads(holder: str, members: Sequence[Member]) -> Steps:
+            order = list(passages)
+            derive(seed, holder, "reading").shuffle(order)
+            for day in range(days):
+                shifts = [[shift for shift in one.shifts if weekday(day) in shift.days] for one in members]
+                # An hour at which somebody is not on duty.
+                hour = next((hour for hour in _HOURS if any(_is_off(theirs, hour) for theirs in shifts)), None)
+                if hour is None:
+                    continue
+                today, order = order[: setup.passages], order[setup.passages :]
+                if not today:
+                    return
+                yield clock.at(day * DAY + hour * HOUR)
+                date, due = hospital.date(day).isoformat(), (day + 1) * DAY
+                for passage in today:
+                    request = StudyRequest(
+                        holder=holder, date=date, language=setup.language, passage=passage, wanted=clock.wanted(due)
+                    )
+                    self.reads(holder, clock.launch(read(request), due=due))
 
-_LOOKED_AT = 50
-"""Passages that say in which language a corpus is."""
-
-Read = Callable[[StudyRequest], Awaitable[PassageRead]]
-"""Lets a doctor read a passage."""
-
-
-def read_off_shift(
-    hospital: Hospital,
-    setup: LearningSetup,
-    passages: Sequence[Passage],
-    *,
-    clock: Clock,
-    seed: int,
-    days: int,
-    read: Read,
-    takes: Callable[[str, Signal], None],
-) -> None:
-    """Lets the doctors of a hospital read passages on so many days.
-
-    `takes` gets whose memory it is for, and the signal that happens at midnight with what was read.
-    """
-    weekday = OpeningHours(hospital).weekday
-
-    def reads(holder: str, members: Sequence[Member]) -> Steps:
-        order = list(passages)
-        derive(seed, holder, "reading").shuffle(order)
-        for day in range(days):
-            shifts = [[shift for shift in one.shifts if weekday(day) in shift.days] for one in members]
-            # An hour at which somebody is not on duty.
-            hour = next((hour for hour in _HOURS if any(_is_off(theirs, hour) for theirs in shifts)), None)
-            if hour is None:
-                continue
-            today, order = order[: setup.passages], order[setup.passages :]
-            if not today:
-                return
-            yield clock.at(day * DAY + hour * HOUR)
-            for passage in today:
-                date = hospital.date(day).isoformat()
-                due = (day + 1) * DAY
-                wanted = clock.wanted(due)
-                request = StudyRequest(
-                    holder=holder, date=date, language=setup.language, passage=passage, wanted=wanted
-                )
-                takes(holder, clock.launch(read(request), due=due))
-
-    readers: dict[str, list[Member]] = {}
-    for member in hospital.staff.values():
-        if member.job is Job.DOCTOR:
-            for holder in [member.id] if setup.holder == "doctor" else member.departments:
-                readers.setdefault(holder, []).append(member)
-    for holder, members in readers.items():
-        clock.start(reads(holder, members))
+        readers: dict[str, list[Member]] = {}
+        for member in hospital.staff.values():
+            if member.job is Job.DOCTOR:
+                for holder in [member.id] if setup.holder == "doctor" else member.departments:
+                    readers.setdefault(holder, []).append(member)
+        for holder, members in readers.items():
+            clock.start(reads(holder, members))
 
 
 def _is_off(shifts: Iterable[Shift], hour: int) -> bool:

@@ -26,7 +26,7 @@ from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import RemoteClinic, open_clinic_workers
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning, read_off_shift, read_whole
+from polyclinic.hospital.learning import HospitalLearning, read_whole
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import (
     Episode,
@@ -214,7 +214,6 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "lookahead": configuration.lookahead,
             "staff": staff,
             **{name: groups[name] for name in GROUPS},
-            **({"incidents": came.run.incidents} if came.run.incidents else {}),
             **({} if learning is None else {"memory": memory}),
             "summary": summary,
             **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
@@ -315,16 +314,8 @@ class _RunUnderWay:
                 learning = HospitalLearning(setup, known, clock, log, publish, reflect)
                 if setup.reads and kept is not None:
                     learning.keep = kept.keep_read
-                    read_off_shift(
-                        configuration.hospital,
-                        setup,
-                        read_whole(setup.reads, setup.language),
-                        clock=clock,
-                        seed=configuration.seed,
-                        days=configuration.days,
-                        read=read,
-                        takes=learning.reads,
-                    )
+                    passages, seed = read_whole(setup.reads, setup.language), configuration.seed
+                    learning.read_off_shift(configuration.hospital, passages, read, seed=seed, days=configuration.days)
                 return learning
 
             yield make

@@ -43,8 +43,17 @@ from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
-from polyclinic.hospital.record.figures import Figures, incident
-from polyclinic.hospital.record.happenings import DAY, HOUR, ORDER, Acuity, FollowUpOutcome, HarmCause, What
+from polyclinic.hospital.record.figures import Figures
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    ORDER,
+    TURNED_AWAY,
+    Acuity,
+    FollowUpOutcome,
+    HarmCause,
+    What,
+)
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.acuity import TARGETS
@@ -135,7 +144,6 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     summary: Figures  # what the log says
     groups: Figures  # the same by disease, department, acuity, level and hour
     learnt: Figures  # by the doctors
-    incidents: tuple[Figures, ...] = ()  # of each event, results before, during and after it
     first_failure: str = ""  # whose visit failed first, and why
 
 
@@ -229,7 +237,6 @@ class Simulation:
             if self.learning is not None:
                 await self.learning.finish()
             account = self.log.account
-            rows = account.visits.rows()
             return SimulatedRun(
                 days=time.now / DAY,
                 visits=self.came,
@@ -238,7 +245,6 @@ class Simulation:
                 still_ill=self.ill,
                 summary=account.summary(),
                 groups=account.groups(),
-                incidents=tuple(incident(rows, event.said, event.begin, event.end) for event in self.events),
                 learnt=account.learnt(),
                 first_failure=account.first_failure,
             )
@@ -337,7 +343,7 @@ class Simulation:
             return natures[-1][0]
 
         ended, episode = yield from self.house.visit(plan.visit, plan.decided, admit)
-        if ended is VisitEnd.TURNED_AWAY:
+        if ended in TURNED_AWAY:
             tonight = (self.clock.now // DAY + 1) * DAY - self.house.coming.seconds - 1
             yield self.clock.at(self._opportunity(tonight, self.town.times(onset)[1], at_once=False))
             if not self.closed:

@@ -317,7 +317,7 @@ def restricted(shares: Mapping[str, float], states: frozenset[str] | None) -> di
     """Returns shares of texts where only some states can be."""
     if states is None:
         return dict(shares)
-    total = sum(share for state, share in shares.items() if state in states)
+    total = math.fsum(share for state, share in shares.items() if state in states)
     return {state: share / total if state in states else 0.0 for state, share in shares.items()}
 
 
@@ -358,8 +358,8 @@ def share_of_reading(
     """Returns the share of a symptom that follows from a quantity."""
     cells = cell_shares(reading.cuts, item, distribution, ways)
     if reading.states:
-        return sum(share * reading.at(str(state)) for state, share in cells.items())
-    return sum(share * p for share, (_, p) in zip(cells.values(), reading.below, strict=True))
+        return math.fsum(share * reading.at(str(state)) for state, share in cells.items())
+    return math.fsum(share * p for share, (_, p) in zip(cells.values(), reading.below, strict=True))
 
 
 def cell_shares(

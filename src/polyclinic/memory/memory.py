@@ -302,15 +302,15 @@ class DoctorMemory:
         """Records and experience, task by task."""
         return [(task, one[task]) for task in ClinicalTask for one in (self.records, self.experience)]
 
-    def recall(self, task: ClinicalTask, query: NDArray[np.float32], *, records: int, experience: int) -> CameToMind:
-        """Returns the records and the experience nearest to a query, at most so many of each.
+    def recall(self, task: ClinicalTask, query: NDArray[np.float32], wanted: tuple[int, int]) -> CameToMind:
+        """Returns the records and the experience nearest to a query, at most as many of each as are wanted.
 
         There is no experience before there is as much as the paper wants (§4.3.2), unless less is wanted.
         """
-        base = self.experience[task]
-        wanted = experience if len(base) >= min(experience, ENOUGH) else 0
+        (records, experience), base = wanted, self.experience[task]
+        k = experience if len(base) >= min(experience, ENOUGH) else 0
         diagnosed = self.records[ClinicalTask.DIAGNOSIS], self.experience[ClinicalTask.DIAGNOSIS]
-        return CameToMind(self.records[task].nearest(query, records), base.nearest(query, wanted), diagnosed)
+        return CameToMind(self.records[task].nearest(query, records), base.nearest(query, k), diagnosed)
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
         """Remembers all of it, or nothing."""
@@ -403,22 +403,15 @@ def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:
     exactly, common, kept = set[bytes](), set[str](), list[New]()
     for number, some in enumerate(memories):
         for one in some:
-            who = _who(one.entry.asked.query, pictures)
+            lines = one.entry.asked.query.splitlines()
+            beginnings = ("\n".join(lines[:end]) for end in range(len(lines), _TELLING - 1, -1))
+            who = next((begins for begins in beginnings if begins in pictures), "")
             if who and first.setdefault((one.task, who), number) < number:
                 common.add(who)
             elif (same := _encode((one.task, one.entry))) not in exactly:
                 exactly.add(same)
                 kept.append(one)
     return kept, len(common)
-
-
-def _who(query: str, pictures: set[str]) -> str:
-    """Returns the history with which a query begins; "" where nobody is known by it."""
-    lines = query.splitlines()
-    for end in range(len(lines), _TELLING - 1, -1):
-        if (begins := "\n".join(lines[:end])) in pictures:
-            return begins
-    return ""
 
 
 _AT_ONCE = 2_000  # entries in one commit

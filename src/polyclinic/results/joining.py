@@ -1,5 +1,7 @@
 """One table of many runs: models, methods and sets, each with its measures, their uncertainty and their cost.
 
+Every two entrants of a set are compared on the items of both.
+
 Sets of other content and runs with other settings that bear one name are told apart.
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import combinations
 from pathlib import PurePath
 from typing import Any
 
@@ -15,9 +18,27 @@ import msgspec
 
 from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, grouped, read_calls
-from polyclinic.results.reading import STUDY, RunResults, runs_of_study
-from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate
+from polyclinic.results.folder import (
+    STUDY,
+    ItemMeasure,
+    ItemRow,
+    RunRecord,
+    RunResults,
+    grouped,
+    read_calls,
+    runs_of_study,
+)
+from polyclinic.statistics.comparison import Compared
+from polyclinic.statistics.uncertainty import (
+    Difference,
+    Estimate,
+    estimate,
+    holm,
+    paired_difference,
+    ratio,
+    share_difference,
+    share_estimate,
+)
 
 _SAYS_NOTHING = frozenset(
     {
@@ -279,9 +300,7 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
-    notes += _items_of_kinds(results)
-    notes += _told_of_calls(results, by_entrant)
-    notes += [*stopped, *_doubts(results)]
+    notes += [*_notes_on_items(results, by_entrant), *stopped, *_notes_on_names(results)]
     return JoinedTable(rows=tuple(rows), measures=tuple(wanted), notes=tuple(notes))
 
 
@@ -385,22 +404,8 @@ def _priced(rows: Sequence[ItemRow]) -> list[ItemRow]:
     return [row for row in rows if row.cost is not None or not row.calls]
 
 
-def _told_of_calls(results: Sequence[RunResults], by_entrant: Mapping[JoinedEntrant, Items]) -> Iterator[str]:
-    """Says of which items a cost is no mean of all, and in which runs seconds are none of a model."""
-    for entrant, items in by_entrant.items():
-        rows = [*items.values()]
-        known = len(_priced(rows))
-        if known < len(rows) and any(row.cost is not None for row in rows):
-            yield f"{entrant.set}, {entrant.label}: the cost is that of the {known} of {len(rows)} items with a price"
-    for one in results:
-        replayed, calls = (sum(getattr(call, name) for call in one.record.calls) for name in ("replayed", "calls"))
-        if replayed:
-            told = f"{replayed:,} of {calls:,} calls were answered from a journal"
-            yield f"{one.called}: {told}; tokens and cost are those of then, and s is not what a model took"
-
-
-def _items_of_kinds(results: Sequence[RunResults]) -> Iterator[str]:
-    """Says over how many items each evaluation measured an entrant, where several did, and not over as many."""
+def _notes_on_items(results: Sequence[RunResults], by_entrant: Mapping[JoinedEntrant, Items]) -> Iterator[str]:
+    """Says which numbers are not of all items, and which are not of calls to a model."""
     held: dict[JoinedEntrant, dict[str, set[tuple[str, int]]]] = {}
     for one in results:
         for row in one.rows:
@@ -411,6 +416,16 @@ def _items_of_kinds(results: Sequence[RunResults]) -> Iterator[str]:
         if len({len(items) for items in kinds.values()}) > 1:
             told = ", ".join(f"{len(items):,} of {kind}" for kind, items in kinds.items())
             yield f"{entrant.set}, {entrant.label}: n is of all together; items: {told}"
+    for entrant, of_entrant in by_entrant.items():
+        rows = [*of_entrant.values()]
+        known = len(_priced(rows))
+        if known < len(rows) and any(row.cost is not None for row in rows):
+            yield f"{entrant.set}, {entrant.label}: the cost is that of the {known} of {len(rows)} items with a price"
+    for one in results:
+        replayed, calls = (sum(getattr(call, name) for call in one.record.calls) for name in ("replayed", "calls"))
+        if replayed:
+            told = f"{replayed:,} of {calls:,} calls were answered from a journal"
+            yield f"{one.called}: {told}; tokens and cost are those of then, and s is not what a model took"
 
 
 def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[JoinedRow]:
@@ -427,7 +442,7 @@ def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[Joi
     ]
 
 
-def _doubts(results: Sequence[RunResults]) -> Iterator[str]:
+def _notes_on_names(results: Sequence[RunResults]) -> Iterator[str]:
     """Yields which figures of a paper have no set here, and which models of one name may not be the same."""
     sets = {row.set for one in results for row in one.rows}
     published = dict.fromkeys(value.set for one in results for value in one.record.published)
@@ -468,3 +483,103 @@ def item_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:
             flat = {name: getattr(row, name) for name in row.__struct_fields__ if name not in ("values", "weights")}
             weights = {f"{name}_weight": weight for name, weight in row.weights.items()}
             yield {"folder": one.called, **flat, **row.values, **weights}
+
+
+class ResultsDifference(Compared, frozen=True, kw_only=True):
+    """Two entrants of a set in one measure; p is corrected by Holm for all comparisons of the table."""
+
+    set: str
+
+
+class ResultsComparison(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """All comparisons."""
+
+    rows: tuple[ResultsDifference, ...]
+
+
+def compare_results(
+    results: Sequence[RunResults], *, measures: Sequence[str] = (), baseline: str | None = None, seed: int = 0
+) -> ResultsComparison:
+    """Compares every two entrants of each set, or each with the baseline, item by item and seed by seed.
+
+    Args:
+        results: as `read_results` reads them.
+        measures: which, of sets that have them; by default the chief one of the runs of each set.
+        baseline: a model, a method, or both as the table names them.
+        seed: of the bootstrap.
+    """
+    results = told_apart(results)
+    chosen_measures(results, measures)
+    wanted = _wanted(results, measures)
+    entrants, _ = gathered(results)
+    pairs = [
+        (first, second)
+        for name in dict.fromkeys(one.set for one in entrants)
+        for first, second in _pairs([one for one in entrants if one.set == name], baseline)
+    ]
+    if not pairs:
+        if baseline is not None and len(entrants) > 1:
+            there = list(dict.fromkeys(name for one in entrants for name in (one.model, one.method, one.label) if name))
+            raise UserError(f"no baseline {baseline!r}{meant(baseline, there)}; there are: {'; '.join(there)}")
+        raise UserError(f"nothing to compare: {len(entrants)} of one set; name folders with two of the same set")
+    shares = {
+        name: is_share(results, name) for name in dict.fromkeys(one for names in wanted.values() for one in names)
+    }
+    found = [
+        (first, second, name, _difference(entrants[first], entrants[second], name, seed, share=shares[name]))
+        for first, second in pairs
+        for name in wanted[first.set]
+    ]
+    corrected = holm([difference.p for *_, difference in found])
+    rows = [
+        ResultsDifference(
+            set=first.set, measure=name, first=first.label, second=second.label, difference=difference, p_holm=p
+        )
+        for (first, second, name, difference), p in zip(found, corrected, strict=True)
+    ]
+    return ResultsComparison(rows=tuple(rows))
+
+
+def _wanted(results: Sequence[RunResults], measures: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the measures in which a set's entrants are compared: those named that it has, else its chief ones."""
+    found: dict[str, dict[str, None]] = {}
+    for one in results:
+        having: dict[str, set[str]] = {}
+        for row in one.rows:
+            having.setdefault(row.set, set()).update(row.values)
+        for name, there in having.items():
+            named = [measure for measure in measures or one.measures if measure in there]
+            found.setdefault(name, {}).update(dict.fromkeys(named if measures else named[:1]))
+    return {name: [*these] for name, these in found.items()}
+
+
+def difference_rows(compared: ResultsComparison) -> list[dict[str, Any]]:
+    """Returns comparisons as plain rows."""
+    names = ("set", "measure", "first", "second", "p_holm")
+    return [
+        {name: getattr(row, name) for name in names} | msgspec.structs.asdict(row.difference) for row in compared.rows
+    ]
+
+
+def _pairs(entrants: Sequence[JoinedEntrant], baseline: str | None) -> list[tuple[JoinedEntrant, JoinedEntrant]]:
+    if baseline is None:
+        return [(second, first) for first, second in combinations(entrants, 2)]
+    against = [one for one in entrants if baseline in (one.model, one.method, one.label)]
+    # Named by its method alone, each model is held against its own.
+    return [
+        (one, base)
+        for base in against
+        for one in entrants
+        if one not in against and (len(against) == 1 or one.model == base.model or one.method == base.method)
+    ]
+
+
+def _difference(first: Items, second: Items, name: str, seed: int, *, share: bool) -> Difference:
+    both = [key for key, row in first.items() if name in row.values and key in second and name in second[key].values]
+    mine, theirs = [first[key].values[name] for key in both], [second[key].values[name] for key in both]
+    cases: list[Hashable] = [first[key].cluster for key in both]
+    clusters = None if len(set(cases)) == len(cases) else cases
+    if share and len(both) > 1:
+        rights = [[one > 0 for one in some] for some in (mine, theirs)]
+        return share_difference(*rights, clusters=clusters, seed=seed)
+    return paired_difference(mine, theirs, clusters=clusters, resamples=_RESAMPLES, seed=seed)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polyclinic import __version__
-from polyclinic.results.comparing import ResultsComparison
-from polyclinic.results.joining import JoinedRow, JoinedTable, is_share
+from polyclinic.results.folder import RunResults
+from polyclinic.results.joining import JoinedRow, JoinedTable, ResultsComparison, is_share
 from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed, record_facts
-from polyclinic.results.reading import RunResults
 from polyclinic.terminal.html import page_table, shown, whole_page
 
 _LABEL, _WIDE, _ROW, _TOP = 300, 420, 22, 34

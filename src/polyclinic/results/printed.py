@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 from rich.console import Console
 
-from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.folder import OwnCode, RunRecord
-from polyclinic.results.joining import JoinedRow, JoinedTable
+from polyclinic.results.joining import JoinedRow, JoinedTable, ResultsComparison
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.figures import NOTHING, ShownFigure, money, number, with_ends
 from polyclinic.terminal.tables import DETECTABLE, counted, difference_cells, table, tokens

@@ -134,9 +134,10 @@ class PassageStore:
     def set_facts(self, **facts: str | None) -> None:
         """Keeps what is known of the corpus; None forgets it."""
         with self._writing():
-            for fact in facts.items():
-                self._file.execute("INSERT OR REPLACE INTO facts SELECT ?1, ?2 WHERE ?2 IS NOT NULL", fact)
-                self._file.execute("DELETE FROM facts WHERE name = ?1 AND ?2 IS NULL", fact)
+            for name, value in facts.items():
+                self._file.execute("DELETE FROM facts WHERE name = ?", (name,))
+                if value is not None:
+                    self._file.execute("INSERT INTO facts VALUES (?, ?)", (name, value))
 
     def put(self, files: Iterable[PassageFile]) -> Added:
         """Adds the passages of files, all or none.

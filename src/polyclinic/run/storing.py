@@ -196,7 +196,7 @@ def fetched(address: str) -> Path:
             "the address of a database is no file or folder; results in a database are named by address and number, "
             "URL#17, or a file of theirs, URL#17/FILE; a command that keeps a run takes --out URL"
         )
-    from polyclinic.results.reading import fetch  # noqa: PLC0415 - only for a database
+    from polyclinic.results.folder import fetch  # noqa: PLC0415 - only for a database
 
     (folder,) = fetch(found["store"])
     if found["file"] is None:

@@ -197,23 +197,34 @@ def table_of(
     left: int = 1,
     right: Collection[str] | None = None,
     optional: Collection[str] = (),
-    turned: bool = False,
-    called: str = "",
 ) -> NumberTable:
     """Returns a table with a row for each thing and a column for each heading.
 
-    The `optional` columns are left out if they have nothing of any row: None, 0 or "". A `turned` table has a row for
-    each heading; the first heading says what the columns are called.
+    The `optional` columns are left out if they have nothing of any row: None, 0 or "".
     """
     shown = list(rows)
     values = {heading: [_value(column, row) for row in shown] for heading, column in columns.items()}
     kept = {heading: some for heading, some in values.items() if heading not in optional or any(some)}
     forms = {heading: column[1] if isinstance(column, tuple) else ".2f" for heading, column in columns.items()}
     cells = {heading: [cell(value, forms[heading]) for value in some] for heading, some in kept.items()}
-    if turned:
-        (corner, names), *others = cells.items()
-        return table(title, (corner, *map(str, names)), ((plain(one), *some) for one, some in others), called=called)
-    return table(title, list(cells), zip(*cells.values(), strict=True), left=left, right=right, called=called)
+    return table(title, list(cells), zip(*cells.values(), strict=True), left=left, right=right)
+
+
+def crossed(
+    title: str | None,
+    rows: Mapping[Any, Mapping[Any, object]],
+    *,
+    corner: str = "",
+    form: str = ".2f",
+    missing: str = "",
+    called: str = "",
+) -> NumberTable:
+    """Returns a table of values by row and column; `called` and `corner` are as in `table`, whose first cell it is."""
+    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
+    cells = (
+        (str(name), *(cell(row[one], form) if one in row else missing for one in columns)) for name, row in rows.items()
+    )
+    return table(title, (corner, *map(str, columns)), cells, called=called)
 
 
 def _value(column: Column, row: object) -> object:

@@ -55,6 +55,6 @@ def test_the_table_has_both():
 
     both = shown(judged({"c1": "a", "c2": "a", "c3": None}))
     assert "judged by direct/judge and by people as a doctor" in both and "judged by direct/judge as a patient" in both
-    assert both.count("  people  ") == 2 and "67 % of 3" in both
+    assert both.count(", people") == 2 and "67 % of 3" in both
     alone = shown(None)
     assert "judged by people as a doctor" in alone and "as a patient" not in alone and "direct/judge" not in alone

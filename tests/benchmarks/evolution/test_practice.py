@@ -146,8 +146,6 @@ def test_the_reader_of_the_knowledge_is_better_than_whoever_learnt_and_not_perfe
 class Slow:
     """Answers the first option; the first patient's first answer comes only when the second has had all of its own."""
 
-    name, wanted = "slow", (0, 0)
-
     def __init__(self):
         self.order, self.waited = [], asyncio.Event()
 

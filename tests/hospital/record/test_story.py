@@ -116,10 +116,10 @@ def test_results_are_told_when_the_patient_is_back_with_them(told):
     assert back < at(one, "said", text=LINES[3])[0].t <= at(one, "diagnosed")[0].t
 
 
-def test_lines_pause_while_the_doctor_is_called_away():
-    assert begins(["a" * 80] * 4, [(0, 20), (100, 120)]) == [0, 10, 100, 110]
-    assert begins([], [(5, 9)]) == []
-    assert begins(["a", "b"], [(7, 7)]) == [7, 7]
+def test_lines_are_spread_by_their_lengths():
+    assert begins(["a" * 80] * 4, 100, 140) == [100, 110, 120, 130]
+    assert begins([], 5, 9) == []
+    assert begins(["a", "b"], 7, 7) == [7, 7]
 
 
 def test_visits_are_those_that_were_registered(lived, lived_run):

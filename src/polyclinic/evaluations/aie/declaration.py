@@ -12,8 +12,8 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,7 +45,7 @@ from polyclinic.evaluations.aie.evaluation import (
 from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import item_row, show_compared
+from polyclinic.evaluations.measuring import item_row, picked, show_compared
 from polyclinic.evaluations.people import show_judgements
 from polyclinic.evaluations.protocol import staging_of
 from polyclinic.frames import Tabular
@@ -72,10 +72,9 @@ from polyclinic.run.options import (
 )
 from polyclinic.run.output import Output, output_of_visits
 from polyclinic.settings import setting
-from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.terminal.figures import ShownFigure, number
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import Column, counted, mean_and_error, show_problems, table, table_of
+from polyclinic.terminal.tables import counted, crossed, show_problems, table
 from polyclinic.visits.visit import OURS, Staging, Visit, see
 
 
@@ -124,7 +123,8 @@ def aie(
 
     async def play(asked: AskedCase, minds: Minds) -> Visit:
         case, one_step = asked
-        visit = await see(case, minds, max_turns=turns(case), in_one_step=one_step, put_question=True, staging=staging)
+        how: dict[str, Any] = {"max_turns": turns(case), "in_one_step": one_step, "put_question": True}
+        visit = await minds.desk.play(case.id, lambda: see(case, minds, staging=staging, **how))
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
@@ -157,7 +157,7 @@ def aie(
         )
 
     items = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
-    return Plays(items=items, play=play, score=score, summarise=summarise, visit=lambda asked: asked.case.id)
+    return Plays(items=items, play=play, score=score, summarise=summarise)
 
 
 @Parameter(name="*")
@@ -300,7 +300,7 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
             "protocol": options.protocol,
             "patient": options.patient,
             "doctors": [_document(one) for one in result.doctors],
-            "options_made": None if made is None else {name: getattr(made, name) for name in COUNTS},
+            "options_made": None if made is None else picked(made, *COUNTS),
             "comparisons": result.comparisons,
             "judgements": result.judgements,
             **({"people": result.people} if result.people else {}),
@@ -315,33 +315,37 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
 
 
 def _document(one: DoctorResult) -> dict[str, Any]:
-    fields = ("name", "mcqe", "mcqe_failed", "by_length", "truncated", "by_turn", "by_source")
     return {
-        **{name: getattr(one, name) for name in fields},
-        **{name: getattr(one.summary, name) for name in ("metrics", "second", "unreadable", "failed", "left_out")},
-        "passages": {"recalled": one.recalled, "near": one.near},
+        **picked(one, "name", "mcqe", "mcqe_failed", "by_length", "truncated", "by_turn", "by_source"),
+        **picked(one.summary, "metrics", "second", "unreadable", "failed", "left_out"),
+        "passages": picked(one, "recalled", "near"),
         "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
     }
 
 
 def show_evaluation(screen: Console, result: AieResult) -> None:
     """Prints the metrics side by side, the means by length, turn and source, and the comparisons."""
-    doctors = result.doctors
-    metrics: dict[str, Column] = {name: partial(_metric, name) for name in doctors[0].summary.metrics}
-    columns: dict[str, Column] = {"metric": "name", **metrics, MCQE: "mcqe", **_COUNTS, **_TRACKED}
-    screen.print(table_of("AIE, mean ± se", doctors, columns, turned=True, optional=_TRACKED), "")
-    for one in doctors:
+    doctors = {one.name: one for one in result.doctors}
+    rows: dict[str, dict[str, object]] = {
+        metric: {name: one.summary.metrics[metric] for name, one in doctors.items()}
+        for metric in result.doctors[0].summary.metrics
+    }
+    rows[MCQE] = {name: one.mcqe for name, one in doctors.items()}
+    rows["dialogues"] = {name: len(one.summary.scores) for name, one in doctors.items()}
+    for label, path in _COUNTS.items():
+        counts = {name: attrgetter(path)(one) for name, one in doctors.items()}
+        if any(counts.values()) or path not in ("recalled", "near"):
+            rows[label] = counts
+    screen.print(crossed("AIE, mean ± se", rows, corner="metric"), "")
+    for one in result.doctors:
         show_left_out(screen, one.summary.left_out)
     title = "if the dialogue had ended with this turn: DIAGNOSIS, if it was asked for, and COVERAGE"
-    _show_means(screen, title, {one.name: one.truncated for one in doctors})
-    for one in doctors[:_TURNS_SHOWN]:
-        states = sorted({state for shares in one.by_turn.values() for state in shares})
-        cells = ([number(shares[s], ".0f") if s in shares else "·" for s in states] for shares in one.by_turn.values())
-        rows = ((str(turn), *shares) for turn, shares in zip(one.by_turn, cells, strict=True))
+    _show_means(screen, title, {name: one.truncated for name, one in doctors.items()})
+    for one in result.doctors[:_TURNS_SHOWN]:
         title = plain(f"{one.name}: what its turns were to the patient, in percent")
         screen.print(title, style="italic")
-        screen.print(table(None, ("turn", *states), rows, left=0, called=title), "")
-    by_source = {one.name: one.by_source for one in doctors}
+        screen.print(crossed(None, one.by_turn, corner="turn", form=".0f", missing="·", called=title), "")
+    by_source = {name: one.by_source for name, one in doctors.items()}
     if 1 < len({source for means in by_source.values() for source in means}) <= _SOURCES_SHOWN:
         _show_means(screen, f"DIAGNOSIS and {MCQE} by source", by_source)
     if len(doctors) > 1:
@@ -351,39 +355,25 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
         _show_correlations(screen, result.correlations)
 
 
-_COUNTS: dict[str, Column] = {
-    "dialogues": lambda one: len(one.summary.scores),
+_COUNTS = {
     "failed, outside the means": "summary.failed",
     "no usable choice, counted as wrong": "summary.unreadable",
     "MCQE failed, outside its mean": "mcqe_failed",
-}
-_TRACKED: dict[str, Column] = {
     "passages that the patient's tracker gave": "recalled",
     "in other words, matched to the nearest": "near",
 }
 
 
-def _metric(name: str, doctor: DoctorResult) -> Estimate:
-    return doctor.summary.metrics[name]
-
-
 def _show_means(screen: Console, title: str, means: Mapping[str, Mapping[Any, Means]]) -> None:
-    """Prints two means in a cell, by doctor and group."""
-
-    def two(found: Means | None) -> str:
-        if found is None:
-            return ""
-        text = "; ".join(mean_and_error(one) for one in found.values() if one.n)
-        n = [one.n for one in found.values()][-1]
-        parts: dict[str, float | None] = {}
-        for name, one in found.items():
-            parts |= {name: one.mean, f"{name} stderr": one.stderr}
-        return ShownFigure(f"{text} (n = {n})", {**parts, "n": n})
-
-    groups = dict.fromkeys(group for theirs in means.values() for group in theirs)
-    rows = ((plain(str(group)), *(two(theirs.get(group)) for theirs in means.values())) for group in groups)
+    """Prints the means of groups, by doctor."""
+    rows: dict[Any, dict[str, object]] = {}
+    for name, groups in means.items():
+        for group, found in groups.items():
+            row = rows.setdefault(group, {})
+            row |= {f"{name} {metric}": one for metric, one in found.items() if one.n}
+            row[f"{name} n"] = [one.n for one in found.values()][-1]
     screen.print(title, style="italic")
-    screen.print(table(None, ("", *means), rows, called=title), "")
+    screen.print(crossed(None, rows, called=title), "")
 
 
 def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
@@ -420,9 +410,12 @@ def _show_correlations(screen: Console, correlations: Correlations) -> None:
         if all(value is None for row in one.matrix for value in row):
             screen.print(plain(f"{title}: {one.note}"), "", style="dim")
             continue
-        named = [f"{place} {name}" for place, name in enumerate(one.indicators, start=1)]
-        rows = ((plain(name), *map(coefficient, row)) for name, row in zip(named, one.matrix, strict=True))
-        screen.print(table(title, ("", *(name.split()[0] for name in named)), rows))
+        rows = zip(one.indicators, one.matrix, strict=True)
+        numbered = {
+            f"{place} {name}": {at: coefficient(value) for at, value in enumerate(row, start=1)}
+            for place, (name, row) in enumerate(rows, start=1)
+        }
+        screen.print(crossed(title, numbered))
         screen.print(plain(one.note), "", style="dim")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -60,30 +60,40 @@ class PracticePatient(NamedTuple):
 
     def examination(self) -> Put:
         """Asks for an examination, given the symptoms."""
-        return self._put(ClinicalTask.EXAMINATION, self.symptoms, self._picture(), self.choices.examinations)
+        return self._put(ClinicalTask.EXAMINATION, {name: name for name in self.choices.examinations})
 
     def diagnosis(self, examination: str) -> Put:
         """Asks for the disease, given the symptoms and what an examination (a label, "" for none) showed."""
-        known = f"{self.symptoms}\n{self._seen(examination)}"
-        return self._put(ClinicalTask.DIAGNOSIS, known, self._picture(examination), self.choices.diseases)
+        return self._put(ClinicalTask.DIAGNOSIS, {name: name for name in self.choices.diseases}, examination)
 
     def treatment(self, examination: str, diagnosis: str) -> Put:
         """Asks for one of the three plans of a disease (a label), given all that is known."""
-        words, language = _words(self.choices.language), self.choices.language
-        disease = self.choices.knowledge.diseases[self.choices.diseases[diagnosis]]
+        choices, language = self.choices, self.choices.language
+        disease, plan = choices.knowledge.diseases[choices.diseases[diagnosis]], _words(language)["plan"]
         join = MARKS[language].semicolon.join
         plans = {
-            grade: words["plan"].format(grade=grade, plan=join(disease.plan(severity).get(language)))
-            for grade, severity in self.choices.grades.items()
+            grade: plan.format(grade=grade, plan=join(disease.plan(severity).get(language)))
+            for grade, severity in choices.grades.items()
         }
-        return self._put(
-            ClinicalTask.TREATMENT,
-            f"{self.symptoms}\n{self._seen(examination)}",
-            self._picture(examination, diagnosis),
-            plans,
-            texts=plans,
-            stem=words["treatment"].format(diagnosis=diagnosis),
+        return self._put(ClinicalTask.TREATMENT, plans, examination, diagnosis)
+
+    def _put(
+        self, task: ClinicalTask, options: Mapping[str, str], examination: str | None = None, diagnosis: str = ""
+    ) -> Put:
+        """Asks for one of the options, texts by label, given what is known with an examination and a diagnosis."""
+        record, language = self.case.record, self.choices.language
+        findings = None if examination is None else self.found(examination)
+        known = "\n".join([self.symptoms, *read_out(findings or (), language)])
+        picture = picture_of(record.presentation, record.history, findings, diagnosis=diagnosis)
+        question = Question(
+            id=f"{self.case.id}/{task}",
+            stem=_words(language)[task.value].format(diagnosis=diagnosis),
+            context=known.strip(),
+            options=dict(zip(string.ascii_uppercase, options.values(), strict=False)),
+            language=language,
         )
+        asked = AskedTask(case=self.case.id, number=self.number, query=picture.strip(), options=tuple(options))
+        return Put(task, question, asked)
 
     # --- what is right
 
@@ -114,48 +124,9 @@ class PracticePatient(NamedTuple):
         lines += [text for _, text in self.case.record.history.sections()]
         return "\n".join(lines)
 
-    def _picture(self, examination: str | None = None, diagnosis: str = "") -> str:
-        """The same as others have it too; with what an examination showed, and the diagnosis."""
-        record = self.case.record
-        findings = None if examination is None else self._found(examination)
-        return picture_of(record.presentation, record.history, findings, diagnosis=diagnosis)
-
-    def _found(self, examination: str) -> list[Finding]:
+    def found(self, examination: str) -> list[Finding]:
+        """Returns what an examination (a label) shows."""
         return [f for f in self.case.record.findings if f.examination.casefold() == examination.casefold()]
-
-    def _seen(self, examination: str) -> str:
-        """Returns what an examination showed, as it is read out."""
-        return "\n".join(read_out(self._found(examination), self.choices.language))
-
-    def _put(
-        self,
-        task: ClinicalTask,
-        known: str,
-        picture: str,
-        labels: Iterable[str],
-        *,
-        texts: Mapping[str, str] | None = None,
-        stem: str = "",
-    ) -> Put:
-        labels, language = tuple(labels), self.choices.language
-        keyed = zip(string.ascii_uppercase, labels, strict=False)
-        options = {key: (texts or {}).get(label, label) for key, label in keyed}
-        question = Question(
-            id=f"{self.case.id}/{task}",
-            stem=stem or _words(language)[task.value],
-            context=known.strip(),
-            options=options,
-            language=language,
-        )
-        asked = AskedTask(case=self.case.id, number=self.number, query=picture.strip(), options=labels)
-        return Put(task, question, asked)
-
-
-def _some(names: Iterable[str]) -> str:
-    """Returns names in a line; of many the first, and how many more there are."""
-    every = list(names)
-    more = f", and {len(every) - _NAMED:,} more that the knowledge holds" if len(every) > _NAMED else ""
-    return ", ".join(every[:_NAMED]) + more
 
 
 def lacks(case: Case) -> str:
@@ -184,9 +155,10 @@ def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[Pract
         named = case.truth.diagnoses[0].name
         disease = knowledge.disease_named(named)
         if disease is None:
+            allowed = ", ".join(list(choices.diseases)[:_NAMED])
             raise BadInput(
-                f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}. Patients of them "
-                "are drawn by: polyclinic cases generate --preset agent-hospital --out DIR"
+                f"case {case.id!r} has the disease {named!r}; allowed: {allowed}. Patients of them are drawn by: "
+                "polyclinic cases generate --preset agent-hospital --out DIR"
             )
         assert case.truth.severity is not None  # noqa: S101
         made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
@@ -282,8 +254,7 @@ def cap_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
         ]
         chosen = labels[int(np.argmax(fits @ diseases * can_be_done))]
         right[ClinicalTask.EXAMINATION] += chosen in patient.right(ClinicalTask.EXAMINATION)
-        findings = [f for f in patient.case.record.findings if f.examination.casefold() == chosen.casefold()]
-        reader.read_findings(findings, reading)
+        reader.read_findings(patient.found(chosen), reading)
         posterior = normalise(said + reading.log())
         place = int(np.argmax(reader.members[:-1] @ posterior))
         name = names[reader.diseases[place].id]

@@ -16,7 +16,7 @@ import msgspec
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.memory.entries import ClinicalTask, Lesson, MedicalRecord, entry_of
 from polyclinic.memory.memory import DoctorMemory, New, Note
-from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Put, TaskAnswer
+from polyclinic.memory.recall import NEIGHBOURS, PRACTICE, CameToMind, Learner, Put, TaskAnswer
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
@@ -97,7 +97,7 @@ class Practice:
         recovered: says whether a patient is well again after a right, or wrong, treatment. Then the learner sees that
             alone, and keeps what it did for those who are; what would have been right it never hears. None shows what
             was right.
-        k: so many records, and so many principles, come to mind; as many as the learner wants, where left out.
+        wanted: how many records, and how many principles, come to mind.
     """
 
     def __init__(
@@ -108,16 +108,17 @@ class Practice:
         *,
         remembers: Remembers = BOTH,
         recovered: Callable[[PracticePatient, bool], bool] | None = None,
-        k: int | None = None,
+        wanted: tuple[int, int] = (NEIGHBOURS, NEIGHBOURS),
     ) -> None:
         self._learner, self._memory, self._embedder = learner, memory, embedder
         self._remembers, self._recovered = remembers, recovered
-        self._wanted = learner.wanted if k is None else (k, k)
+        self._wanted = wanted
         self._vectors: dict[str, Vectors] = {}
 
     def using(self, remembers: Remembers, *, k: int | None = None) -> Practice:
         """Returns the same learner with the same memory, of which only that part, and so much, comes to mind."""
-        other = Practice(self._learner, self._memory, self._embedder, remembers=remembers, k=k)
+        wanted = self._wanted if k is None else (k, k)
+        other = Practice(self._learner, self._memory, self._embedder, remembers=remembers, wanted=wanted)
         other._vectors = self._vectors
         return other
 
@@ -158,21 +159,17 @@ class Practice:
             done = end
 
     async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[Treated]:
-        """Treats patients with the memory as it is; nothing of it is remembered."""
-        return await self.treat(patients, when=f"test {when}", keep=True)
+        """Treats patients, all at once, with the memory as it is; nothing of it is remembered."""
+        return await asyncio.gather(*(self._treat(patient, f"test {when}") for patient in patients))
 
-    async def treat(self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False) -> list[Treated]:
-        """Treats patients, all at once; `keep` the vectors for later."""
-        return await asyncio.gather(*(self._treat(patient, when, keep=keep) for patient in patients))
-
-    async def _treat(self, patient: PracticePatient, when: str, *, keep: bool = False) -> Treated:
+    async def _treat(self, patient: PracticePatient, when: str) -> Treated:
         """Puts the three tasks to the learner, one after the other."""
-        examined = await self._answer(patient.examination(), when, keep=keep)
+        examined = await self._answer(patient.examination(), when)
         examination = examined.answered.label
-        diagnosed = await self._answer(patient.diagnosis(examination), when, keep=keep)
+        diagnosed = await self._answer(patient.diagnosis(examination), when)
         came, name = {ClinicalTask.EXAMINATION: examined, ClinicalTask.DIAGNOSIS: diagnosed}, diagnosed.answered.label
         if name:
-            came[ClinicalTask.TREATMENT] = await self._answer(patient.treatment(examination, name), when, keep=keep)
+            came[ClinicalTask.TREATMENT] = await self._answer(patient.treatment(examination, name), when)
         return {task: one._replace(right=patient.right(task, diagnosis=name)) for task, one in came.items()}
 
     # --- practice
@@ -196,7 +193,7 @@ class Practice:
         lessons = await asyncio.gather(*map(self._lesson, told))
         new = []
         for n, (one, lesson) in enumerate(zip(told, lessons, strict=True)):
-            asked, (label, reasoning, _) = one.put.asked, one.answered
+            asked, (label, reasoning) = one.put.asked, one.answered
             # An outcome does not say which task led to it.
             led_to = () if self._recovered else tuple(later.put.task for later in told[n + 1 :] if later.is_right)
             entry = entry_of(asked, label, reasoning, one.right, lesson=lesson, led_to=led_to, judged_by=judged_by)
@@ -235,19 +232,15 @@ class Practice:
 
     # --- answers
 
-    async def _answer(self, put: Put, when: str, *, keep: bool) -> TaskDone:
+    async def _answer(self, put: Put, when: str) -> TaskDone:
         """Brings to mind what is like a task, and has it answered."""
         put, query = put._replace(when=when), put.asked.query
         vector = self._vectors.get(query)
         if vector is None:
             (vector,) = await self._embedder.passages([("", query)])
-            if keep:
+            if when != PRACTICE:  # patients of the test come again
                 self._vectors[query] = vector
-        records, experience = self._wanted
-        brought = self._memory.recall(
-            put.task,
-            vector,
-            records=records if self._remembers.records else 0,
-            experience=experience if self._remembers.experience else 0,
-        )
+        (records, experience), used = self._wanted, self._remembers
+        wanted = records if used.records else 0, experience if used.experience else 0
+        brought = self._memory.recall(put.task, vector, wanted)
         return TaskDone(put, vector, brought, await self._learner.answer(put, brought), ())

@@ -72,7 +72,17 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         last = self.curve[-1]
         return {
             "doctor": self.learner,
-            "curve": [_plain(point) for point in self.curve],
+            "curve": [
+                {
+                    "patients": point.patients,
+                    **percent(point.right, point.n),
+                    "train": percent(point.train, point.patients or 1),  # before the first patient nothing is right
+                    "records": point.records,
+                    "experience": point.experience,
+                    "wrong": point.wrong,
+                }
+                for point in self.curve
+            ],
             "final": percent(last.right, last.n),
             "cap": percent(self.cap, last.n),
             "constant": percent(self.constant, last.n),
@@ -123,17 +133,6 @@ def curve_table(title: str | None, points: Sequence[Point]) -> Table:
         before, *after = (number(count, ",") for count in (point.patients, *sums))
         shown.add_row(before, *percent_cells(point.right, point.n), *after)
     return shown
-
-
-def _plain(point: Point) -> dict[str, Any]:
-    return {
-        "patients": point.patients,
-        **percent(point.right, point.n),
-        "train": percent(point.train, point.patients or 1),  # before the first patient nothing is right
-        "records": point.records,
-        "experience": point.experience,
-        "wrong": point.wrong,
-    }
 
 
 def joined(documents: Sequence[Mapping[str, Any]], *, first: int) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.evaluations.drawing import MeasurePanel, panels
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work
 from polyclinic.evaluations.measuring import Value, item_row
 from polyclinic.evaluations.patient_simulator.evaluation import (
@@ -42,7 +41,7 @@ from polyclinic.run.options import FILE, BatchOption, CaseOptions, Patient
 from polyclinic.run.output import Output, short_names
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.figures import ShownFigure, low_to_high, number
-from polyclinic.terminal.tables import Column, counted, show_problems, table, table_of
+from polyclinic.terminal.tables import Column, counted, crossed, show_problems, table, table_of
 
 STATES, KIND = "states", "kind"
 
@@ -239,25 +238,6 @@ def _other_language(one: TurnAgreement) -> str:
     return ShownFigure(f"{n}, {number(percent, '.1f', ' %')}" if n else "0", {"n": n, "agree": percent})
 
 
-def figure_3a(result: SimulatorResult, *, patient: str) -> str:
-    """Returns the six metrics, a panel each: means as bars, and their lines over the length of the dialogue."""
-    who = {patient: result.told, "people": result.people, "the set's own": result.recorded}
-    drawn = [
-        MeasurePanel(
-            metric,
-            {name: mean for name, one in who.items() if (mean := one.metrics[metric].mean) is not None},
-            {
-                name: [(turn, mean) for turn, of in one.by_turn.items() if (mean := of[metric].mean) is not None]
-                for name, one in who.items()
-            },
-        )
-        for metric in PATIENT_METRICS
-    ]
-    return panels(
-        drawn, across="turns before the question:", says="A patient's replies by the turns before them, percent"
-    )
-
-
 def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Output:
     """Returns the output of a patient on labelled questions."""
     document = {
@@ -284,8 +264,7 @@ def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Out
     return Output(
         document=document,
         show=lambda screen: _show_tables(screen, result, patient),
-        files={"figure-3a.svg": [figure_3a(result, patient=patient)]},
-        written="Figure and summary: {}",
+        written="Summary: {}",
         rows=[*_rows(result.rows, _labelled_values, patient, seed)],
         measures=LABELLED_MEASURES,
         **_failures(result.rows, "questions"),
@@ -310,6 +289,9 @@ def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None
     }
     screen.print(table_of("\nwhat it tells, mean ± se", result.told.metrics, columns))
     screen.print("goes with people's: Spearman's coefficient over the questions to which both replied", style="dim")
+    for name, told in {patient: result.told, "people": result.people, "the set's own": result.recorded}.items():
+        title = f"\n{name}: the same by the turns before the question (Figure 3a)"
+        screen.print(crossed(title, told.by_turn, corner="turns"))
 
 
 def _show_confusion(screen: Console, title: str, states: Agreement) -> None:

@@ -145,7 +145,7 @@ def reliability(
     memory = Memory()  # Two doctors who said and heard the same share the judgement.
 
     async def play(case: Case, minds: Minds) -> Visit:
-        return await see(case, minds, max_turns=max_turns)
+        return await minds.desk.play(case.id, lambda: see(case, minds, max_turns=max_turns))
 
     async def score(case: Case, minds: Minds, visit: Visit) -> Judged:
         if visit.end is End.FAILED:
@@ -173,7 +173,7 @@ def reliability(
             visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
         )
 
-    return Plays(items=cases, play=play, score=score, summarise=summarise, visit=lambda case: case.id)
+    return Plays(items=cases, play=play, score=score, summarise=summarise)
 
 
 def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:

@@ -49,7 +49,7 @@ from polyclinic.hospital.record.episodes import (
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.relation import disease_meant
-from polyclinic.knowledge.entries import Disease, Drug
+from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.plan_words import plan_words
 from polyclinic.knowledge.safety import Known, goes_on, told_at_the_counter
@@ -65,7 +65,7 @@ from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Minds, open_minds
 from polyclinic.players.own_mind import is_shared
 from polyclinic.players.player import Ask, Mind, NextStep, Purpose, choose_plan, dispense
-from polyclinic.players.roles.doctor import Doctor, Post
+from polyclinic.players.roles.doctor import Post
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Pharmacist
 from polyclinic.visits.visit import Attended, attend
@@ -282,11 +282,20 @@ class _EpisodeUnderWay:
         attended, report = await self._consult(department)
         person = self._case.presentation
         disease = disease_meant(report.diagnoses[0].name, self._knowledge) if report.diagnoses else None
-        severity = await self._plan(attended.doctor, disease)
+        severity: Severity | None = None
+        if disease is not None:
+            with stopping(Role.DOCTOR):
+                choice = await attended.doctor.act(choose_plan(disease, self._language))
+            severity = next((severity for severity in SEVERITIES if severity == choice.answer), None)
         memory = self._clinic.memory
         if memory is not None and memory.learning.learns:
             self.put(answered=answered_tasks(attended.doctor, report, severity, self._knowledge))
-        facts = self._facts(attended.patient, report)
+        told = told_at_the_counter(attended.patient.presentation, attended.patient.history)
+        noted = [symptom for held in self._past.today.consultations for symptom in held.symptoms]
+        symptoms = tuple(dict.fromkeys((*noted, *report.symptoms)))
+        facts = visit_facts(
+            attended.patient.presentation, told, symptoms, self._past.today.findings, self._minds.reader()
+        )
         self.put(plan=severity, treatment=report.treatment, **self._held_against_truth(report, severity))
         plan = None if disease is None or severity is None else disease.plan(severity)
         if disease is not None and severity is not None and plan is not None:
@@ -323,7 +332,9 @@ class _EpisodeUnderWay:
         seen_by: list[str] = []
         while True:
             seen_by.append(department)
-            doctor = self._doctor(department)
+            # The first of those who would see the patient who has not; nobody in particular if nobody is named.
+            seen, there = {held.doctor for held in self.episode.seen}, self._request.doctors.get(department, ())
+            doctor = next((doctor for doctor in there if doctor not in seen), there[0] if there else "")
             attended = await self._see(department, doctor)
             report, step = attended.visit.report, NextStep("")
             try:
@@ -340,12 +351,6 @@ class _EpisodeUnderWay:
             if step.step != "refer":
                 return attended, report
             department = step.department
-
-    def _doctor(self, department: str) -> str:
-        """Returns who sees the patient: the first of those who would that has not; "" where nobody is named."""
-        seen = {held.doctor for held in self.episode.seen}
-        there = self._request.doctors.get(department, ())
-        return next((doctor for doctor in there if doctor not in seen), there[0] if there else "")
 
     def _post(self, department: str, doctor: str) -> Post:
         """Returns the post of a doctor, by its id; of nobody in particular where that is ""."""
@@ -376,7 +381,7 @@ class _EpisodeUnderWay:
             past=self._past,
             remembering=None
             if memory is None
-            else memory.of(holder_of(memory.learning, doctor, department), self._request.memory),
+            else memory.memories.of(holder_of(memory.learning, doctor, department), self._request.memory),
             max_turns=self._setup.max_turns,
             max_examinations=None if most is None else most - len(self._done),
             free=self._clinic.free,
@@ -420,19 +425,6 @@ class _EpisodeUnderWay:
             reason=step.reason,
         )
         self._past = self._past.with_consultation(noted)
-
-    async def _plan(self, doctor: Doctor, disease: Disease | None) -> Severity | None:
-        if disease is None:
-            return None
-        with stopping(Role.DOCTOR):
-            choice = await doctor.act(choose_plan(disease, self._language))
-        return next((severity for severity in SEVERITIES if severity == choice.answer), None)
-
-    def _facts(self, patient: Patient, report: Report) -> VisitFacts:
-        told = told_at_the_counter(patient.presentation, patient.history)
-        noted = [symptom for held in self._past.today.consultations for symptom in held.symptoms]
-        symptoms, found = tuple(dict.fromkeys((*noted, *report.symptoms))), self._past.today.findings
-        return visit_facts(patient.presentation, told, symptoms, found, self._minds.reader())
 
     async def _dispense(self, patient: Patient, facts: VisitFacts, measures: Sequence[Sequence[Drug]]) -> AtCounter:
         mind = self._minds.pharmacist(self._key)

@@ -23,19 +23,17 @@ from polyclinic.hospital.record.episodes import (
     LessonDrawn,
     LessonRequest,
     StudyDone,
-    StudyRequest,
 )
 from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import MARKS
-from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, name_of_choices
+from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, Lesson, examinations_named, name_of_choices
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, open_memory
 from polyclinic.memory.opening import PublishedMemories
-from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import study
 from polyclinic.memory.recall import Learner, Put, TaskAnswer
-from polyclinic.memory.remembering import Recollection, Situation, situation_text
+from polyclinic.memory.remembering import Situation, situation_text
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
@@ -114,38 +112,31 @@ class ClinicMemory:
     memories: PublishedMemories
     session: Session
 
-    def of(self, holder: str, version: str) -> Recollection:
-        """Returns what somebody remembers, or what its department does."""
-        return self.memories.of(holder, version, records=NEAREST, experience=NEAREST)
-
     async def learn(self, request: LearnRequest) -> LearnDone:
         """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then, or read a passage."""
-        ledger = Ledger(wanted=request.wanted)
+        ledger, name = Ledger(wanted=request.wanted), model_of(self.setup.doctor)
         done: LearnDone
         if isinstance(request, LessonRequest):
-            done = await self._reflect(request, ledger)
+            lesson = await self._reflect(request, name, ledger)
+            done = LessonDrawn(key=request.key, principle=lesson.principle, after=lesson.after)
         else:
-            done = await self._study(request, ledger)
+            assert name is not None  # noqa: S101
+            studied = await study(
+                request.passage,
+                writer=self._model(name, f"{request.key}, writer", ledger=ledger),
+                doctor=self._model(name, f"{request.key}, doctor", ledger=ledger),
+                language=request.language,
+                seed=self.setup.seed,
+                day=request.date,
+                temperature=self.setup.temperature,
+            )
+            done = StudyDone(studied=studied)
         usage = ledger.total.usage
         calls, tokens = ledger.total.calls, usage.tokens_in + usage.tokens_out
         return msgspec.structs.replace(done, calls=calls, tokens=tokens, cost=usage.cost)
 
-    async def _study(self, request: StudyRequest, ledger: Ledger) -> StudyDone:
-        name = model_of(self.setup.doctor)
-        assert name is not None  # noqa: S101
-        writer, doctor = (self._model(name, f"{request.key}, {role}", ledger=ledger) for role in ("writer", "doctor"))
-        studied = await study(
-            request.passage,
-            writer=writer,
-            doctor=doctor,
-            language=request.language,
-            seed=self.setup.seed,
-            day=request.date,
-            temperature=self.setup.temperature,
-        )
-        return StudyDone(studied=studied)
-
-    async def _reflect(self, request: LessonRequest, ledger: Ledger) -> LessonDrawn:
+    async def _reflect(self, request: LessonRequest, name: str | None, ledger: Ledger) -> Lesson:
+        """Returns the lesson that the doctor, a model of this name, draws; an empty one for none."""
         answered, language = request.answered, request.language
         situation = Situation(answered.task, answered.picture, answered.picture, language)
         question = Question(
@@ -156,18 +147,13 @@ class ClinicMemory:
         )
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
         put = Put(answered.task, question, asked, when=f"on day {request.day + 1}")
-        memory = self.of(request.holder, request.memory)
+        memory = self.memories.of(request.holder, request.memory)
         brought = await memory.think(put, seed=self.setup.seed)
-        wrong = TaskAnswer(answered.answer, answered.reasoning)
-        name = model_of(self.setup.doctor)
         learner: Learner = memory.doctor(self.setup.seed)
         if name is not None:
-            model = partial(self._model, name, ledger=ledger)
-            learner = MedAgentZero(name, model, temperature=self.setup.temperature)
-        lesson = await learner.learn(put, brought, wrong, request.right)
-        if lesson is None:
-            return LessonDrawn(key=request.key)
-        return LessonDrawn(key=request.key, principle=lesson.principle, after=lesson.after)
+            learner = MedAgentZero(partial(self._model, name, ledger=ledger), temperature=self.setup.temperature)
+        wrong = TaskAnswer(answered.answer, answered.reasoning)
+        return await learner.learn(put, brought, wrong, request.right) or Lesson("", "")
 
     def _model(self, name: str, episode: str, *, ledger: Ledger) -> Model:
         return ledger.meter(self.session.model(name, Asker("doctor", episode), repeating=True), "doctor")

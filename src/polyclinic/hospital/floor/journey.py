@@ -113,18 +113,11 @@ def examined_in(hospital: Hospital, ways: Ways, kind: str, room: str) -> str:
 
 
 class VisitEnd(Enum):
-    """How a visit ended."""
+    """How a visit ends unless the patient leaves uncalled (`Gone`)."""
 
     SEEN = "seen"
-    IMPATIENT = "left: waited too long"
-    TURNED_AWAY = "left: closed or not admitted"
     FAILED = "failed"
     DIED = "died"
-
-
-def ended_by(why: Gone) -> VisitEnd:
-    """Returns how the visit ends of somebody who leaves a queue uncalled."""
-    return VisitEnd.IMPATIENT if why is Gone.PATIENCE else VisitEnd.TURNED_AWAY
 
 
 class House:
@@ -164,7 +157,7 @@ class House:
     # --- a visit
 
     def visit(self, visit: Encounter, decided: Signal, admit: Callable[[Episode], Nature] | None = None) -> Steps:
-        """Lets somebody come, be seen and go home; returns how that ended (`VisitEnd`), and the episode or None.
+        """Lets somebody come, be seen and go home; returns a `VisitEnd` or `Gone`, and the episode or None.
 
         `decided` happens when triage is over at the earliest, and has the episode as its value. `admit` is called for a
         patient whom the hospital admits; without it nobody is admitted.
@@ -199,7 +192,7 @@ class House:
         else:
             nurse = yield from self._wait(visit, self._triage)
             if isinstance(nurse, Gone):
-                return ended_by(nurse), None
+                return nurse, None
             yield self._clock.wait(visit.triage)
         episode: Episode = yield decided
         episode = visit.episode or episode
@@ -232,7 +225,7 @@ class House:
         yield from self._walk(visit, self._registration)
         clerk = yield from self._wait(visit, self._registration)
         if isinstance(clerk, Gone):
-            return ended_by(clerk), episode
+            return clerk, episode
         yield self._clock.wait(visit.registration)
         self._note(visit, registered)
         self.floor.release(clerk)
@@ -243,7 +236,7 @@ class House:
         department = episode.department
         first = yield from self._see_doctor(visit, department, episode.seen[0].doctor if episode.seen else "")
         if isinstance(first, Gone):
-            return ended_by(first), episode
+            return first, episode
         if visit.anew is not None:
             visit.episode = yield visit.anew
         episode = visit.episode or episode
@@ -254,7 +247,7 @@ class House:
         for number, seen in enumerate(episode.seen):
             doctor = yield from self._consult(visit, department, seen, None if number else first)
             if isinstance(doctor, Gone):
-                return ended_by(doctor)
+                return doctor
             if number + 1 == len(episode.seen) and not seen.refer_to:
                 ended = self._conclude(visit, episode, doctor, seen)
                 self.floor.release(doctor, visit.room)
@@ -273,7 +266,7 @@ class House:
         if episode.seen:
             doctor = yield from self._see_doctor(visit, department)
         if isinstance(doctor, Gone):
-            return ended_by(doctor)
+            return doctor
         yield self._work(visit, doctor, visit.turn)
         ended = self._fail(visit, episode)
         self.floor.release(doctor, visit.room)
@@ -304,7 +297,7 @@ class House:
         yield from self._walk(visit, self._pharmacy)
         pharmacist = yield from self._wait(visit, self._pharmacy)
         if isinstance(pharmacist, Gone):
-            return ended_by(pharmacist)
+            return pharmacist
         yield self._clock.wait(visit.dispensing)
         self._note(visit, handed_out(episode, pharmacist.id))
         self.floor.release(pharmacist)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 
 from polyclinic.cases.case import Case
 from polyclinic.hospital.floor.clock import Clock, Signal
@@ -176,9 +177,8 @@ def head_of(line: list[Ticket]) -> Ticket | None:
     return line[0] if line else None
 
 
-def longest_free(server: Server) -> int:
-    """Returns since when somebody has been free, for sorting."""
-    return server.free_since
+longest_free = attrgetter("free_since")
+"""Sorts servers by the time since which they have been free."""
 
 
 def shared(tickets: Sequence[Ticket]) -> list[Queue]:

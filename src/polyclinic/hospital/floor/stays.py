@@ -104,9 +104,6 @@ class Beds:
         ticket.area, ticket.waits = area, False
 
 
-Leg = tuple[Place, int]
-"""A place and how long somebody lies there, in seconds."""
-
 _BOARDING = 1
 """Care that is given to whoever waits in the hospital without a bed, or for an operation: that of an observation."""
 

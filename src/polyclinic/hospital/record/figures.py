@@ -68,12 +68,10 @@ def waits_by_queue(calls: Iterable[Call]) -> dict[str, Figures]:
 
 def until_doctor(rows: Iterable[Attendance]) -> Figures:
     """Returns minutes from arrival to the first doctor's call, of those who were called; None where nobody was."""
-    return _minutes([row.waited for row in rows if row.waited is not None], ("mean", "median", "p90"), 2)
-
-
-def _minutes(seconds: Sequence[int], names: Sequence[str], digits: int) -> Figures:
+    seconds = [row.waited for row in rows if row.waited is not None]
     found = waits_of(seconds) if seconds else {}
-    return {name: round(found[name] / _MINUTE, digits) if found else None for name in names} | {"n": len(seconds)}
+    names = ("mean", "median", "p90")
+    return {name: round(found[name] / _MINUTE, 2) if found else None for name in names} | {"n": len(seconds)}
 
 
 SHARES: dict[str, tuple[str, Callable[[Attendance], bool | None]]] = {
@@ -207,35 +205,6 @@ def days_of(rows: Iterable[Attendance], first: int) -> tuple[Figures, ...]:
         }
         for day in range(first, last + 1)
     )
-
-
-BEFORE, DURING, AFTER = "before", "during", "after"
-
-
-def incident(rows: Sequence[Attendance], said: str, begin: int, end: int) -> dict[str, Any]:
-    """Returns visits, waits and patients who left unseen before, during and after an event, as JSON.
-
-    A visit belongs to the period of its arrival, a wait at an area to the period of the call. Waits are in minutes, by
-    acuity and by area.
-    """
-
-    def period(t: int) -> str:
-        return (BEFORE, DURING, AFTER)[(t >= begin) + (t >= end)]
-
-    came = grouped(rows, lambda row: period(row.arrived))
-    waits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        if row.acuity is not None and row.waited is not None:
-            waits[period(row.arrived)][row.acuity].append(row.waited)
-        for call in row.calls:
-            if call.queue == call.area:
-                waits[period(call.t)][call.area].append(call.waited)
-    document: dict[str, Any] = {"event": said, "begins": begin, "ends": end}
-    for name in (BEFORE, DURING, AFTER):
-        waiting = {str(who): _minutes(seconds, ("mean", "p90"), 1) for who, seconds in sorted(waits[name].items())}
-        here = came.get(name, [])
-        document[name] = {"visits": len(here), "left": sum(row.ended == LEFT for row in here), "waiting": waiting}
-    return document
 
 
 def learnt_of(rows: Iterable[Attendance], published: Iterable[Happening]) -> Figures:

@@ -87,11 +87,12 @@ def open_brought(folder: Path, about: About, language: Language | None = None) -
         names = ", ".join(str(one) for one in several[:3])
         more = ", ..." if len(several) > 3 else ""
         raise BadInput(f"holds the memories of {len(several)}; name one ({names}{more}), or merge them", path=there)
-    with open_memory(folder) as memory:  # it is there, and is a memory
+    with open_memory(folder) as memory:
         spoken = language_of_memory(memory)
-    if language is not None and spoken not in (None, language):
-        raise BadInput(f"is in {spoken!r}, and the town in {language!r}; give --language {spoken}", path=folder)
-    with open_memory(folder, about) as memory:
+        if language is not None and spoken not in (None, language):
+            raise BadInput(f"is in {spoken!r}, and the town in {language!r}; give --language {spoken}", path=folder)
+        if problem := memory.about.difference(about):
+            raise BadInput(problem, path=folder)
         yield memory
 
 

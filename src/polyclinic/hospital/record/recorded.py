@@ -303,14 +303,6 @@ class RecordedRun:
         """Returns the keys of all episodes, in order."""
         return [key for (key,) in self._query("SELECT key FROM episodes ORDER BY key")]
 
-    def episodes(self) -> Iterator[Episode]:
-        """Yields all episodes, by their keys."""
-        after = ""
-        while rows := self._query("SELECT key, episode FROM episodes WHERE key > ? ORDER BY key LIMIT 50", after):
-            for key, packed in rows:
-                yield self._decoded("episode", key, unpack, packed)
-            after = rows[-1][0]
-
     def episodes_of(self, illness: str) -> list[Episode]:
         """Returns the medical parts of all visits of an illness that are stored, by their keys."""
         query = "SELECT key, episode FROM episodes WHERE key >= ? AND key < ? ORDER BY key"

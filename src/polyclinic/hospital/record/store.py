@@ -70,7 +70,7 @@ class Store:
         self._happenings = 0
         self._last = -math.inf
         self._stored = len(self._read)
-        self._resumes = self._stored > 0 or self._read.summary is not None or any(True for _ in self._read.episodes())
+        self._resumes = self._stored > 0 or self._read.summary is not None or bool(self._read.episode_keys())
         self._ahead: deque[Happening] = deque()
         self._waiting: dict[str, Episode] = {}  # kept, and perhaps not committed
         self._writer = GroupWriter(

@@ -4,9 +4,9 @@ A visit lasts from setting out to being at home again. A patient who is turned a
 makes one visit of both. Its id is the illness and the number of the visit, such as `r00042-d0003/1`.
 
 Lines of a dialogue have no time of their own in a run, as a consultation takes the time of its turns. They are spread
-over it as if everybody spoke equally fast, leaving out times at which the doctor is called away. Lines after the last
-results belong to the talk for which the patient comes back with them, if it had to go elsewhere. A consultation is
-played in one piece: results that the doctor asked for are shown in it, even if the log has them later.
+over it as if everybody spoke equally fast. Lines after the last results belong to the talk for which the patient comes
+back with them, if it had to go elsewhere. A consultation is played in one piece: results that the doctor asked for are
+shown in it, even if the log has them later.
 """
 
 from __future__ import annotations
@@ -92,8 +92,6 @@ _PAUSE = 20
 """Letters that somebody could say in the time between two lines."""
 
 _NAMED = 3  # ids, as examples, in a line that says that one is wrong
-
-Span = tuple[int, int]
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +204,7 @@ def _moments(happenings: Sequence[Happening], episode: Episode | None) -> Iterat
         if isinstance(what, log.CalledIn):
             triage = happening.t if triage is None else triage
         if isinstance(what, log.Triaged) and episode is not None and episode.at_door is not None:
-            yield from _at_door(episode.at_door, (triage or happening.t, happening.t))
+            yield from _at_door(episode.at_door, triage or happening.t, happening.t)
         if isinstance(what, _TOLD) and held is not None:
             for event in reported:
                 yield _moment(
@@ -226,9 +224,9 @@ def _moments(happenings: Sequence[Happening], episode: Episode | None) -> Iterat
             said = [event for event in events if isinstance(event, Said | Examined)]
             last = max((place for place, event in enumerate(said) if isinstance(event, Examined)), default=len(said))
             left = said[last:]
-            yield from _spread(said[:last] if _comes_back(after) else said, _spans(happening.t, after, log.Consulted))
+            yield from _spread(said[:last] if _comes_back(after) else said, happening.t, after, log.Consulted)
         elif what.activity is Activity.RESULTS and held is not None:
-            yield from _spread(left, _spans(happening.t, after, _TOLD))
+            yield from _spread(left, happening.t, after, _TOLD)
 
 
 def _comes_back(after: Iterable[Happening]) -> bool:
@@ -242,23 +240,11 @@ def _comes_back(after: Iterable[Happening]) -> bool:
     return False
 
 
-def _spans(begin: int, after: Iterable[Happening], end: type | tuple[type, ...]) -> list[Span]:
-    """Returns when a talk went on that began at a time: without the pauses in it."""
-    spans: list[Span] = []
-    since: int | None = begin
-    for happening in after:
-        if isinstance(happening.what, log.Interrupted) and since is not None:
-            spans.append((since, happening.t))
-            since = None
-        elif isinstance(happening.what, log.Resumed):
-            since = happening.t
-        elif isinstance(happening.what, end):
-            return [*spans, (happening.t if since is None else since, happening.t)]
-    return spans or [(begin, begin)]
-
-
-def _spread(said: Sequence[Said | Examined], spans: Sequence[Span]) -> Iterator[Moment]:
-    for event, t in zip(said, begins([event.text for event in said], spans), strict=True):
+def _spread(
+    said: Sequence[Said | Examined], begin: int, after: Iterable[Happening], until: type | tuple[type, ...]
+) -> Iterator[Moment]:
+    end = next((happening.t for happening in after if isinstance(happening.what, until)), begin)
+    for event, t in zip(said, begins([event.text for event in said], begin, end), strict=True):
         if isinstance(event, Examined):
             yield _moment(t, "results", {"text": event.text, "findings": msgspec.to_builtins(event.findings)})
         else:
@@ -266,30 +252,22 @@ def _spread(said: Sequence[Said | Examined], spans: Sequence[Span]) -> Iterator[
             yield _moment(t, "said", about)
 
 
-def _at_door(at_door: AtDoor, span: Span) -> Iterator[Moment]:
+def _at_door(at_door: AtDoor, begin: int, end: int) -> Iterator[Moment]:
     lines = [line for pair in at_door.told for line in pair]
-    for number, (text, t) in enumerate(zip(lines, begins(lines, [span]), strict=True)):
+    for number, (text, t) in enumerate(zip(lines, begins(lines, begin, end), strict=True)):
         who, to = ("patient", "nurse") if number % 2 else ("nurse", "patient")
         yield _moment(t, "said", {"who": who, "to": to, "text": text, "turn": number // 2 + 1})
     if at_door.vital_signs or at_door.reason:
         found = {one.sign: one.finding for one in at_door.vital_signs}
         signs = {sign: f"{one.value_text} {one.printed_unit}".rstrip() for sign, one in found.items()}
-        yield _moment(span[1], "measured", {"vital_signs": signs, "reason": at_door.reason})
+        yield _moment(end, "measured", {"vital_signs": signs, "reason": at_door.reason})
 
 
-def begins(texts: Sequence[str], spans: Sequence[Span]) -> list[int]:
-    """Returns when each of several lines begins that fill some stretches of time, in whole seconds."""
+def begins(texts: Sequence[str], begin: int, end: int) -> list[int]:
+    """Returns when each of several lines begins that fill a stretch of time, in whole seconds."""
     lengths = [len(text) + _PAUSE for text in texts]
-    letters, seconds = sum(lengths), sum(end - begin for begin, end in spans)
-
-    def at(after: int) -> int:
-        for begin, end in spans:
-            if after < end - begin:
-                return begin + after
-            after -= end - begin
-        return spans[-1][1]
-
-    return [at(spoken * seconds // letters) for spoken in accumulate(lengths[:-1], initial=0)] if texts else []
+    spoken = accumulate(lengths[:-1], initial=0)
+    return [begin + letters * (end - begin) // sum(lengths) for letters in spoken] if texts else []
 
 
 def _moment(t: int, what: Any, about: dict[str, Any]) -> Moment:

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from polyclinic.hospital.record.figures import SHARES
 from polyclinic.hospital.record.happenings import clock
-from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
+from polyclinic.terminal.figures import low_to_high, number
 
 T = TypeVar("T")
 _FEW_DAYS = 14
 _FEW_VISITS = 10  # of fewer an agreement beyond chance says nothing
-_ACUITIES = ("emergency", "urgent", "routine")
 _LEFT = {
     "closed": "turned away when everybody had gone home",
     "not admitted": "turned away at the door, nobody there for it",
@@ -208,23 +207,6 @@ def learnt(memory: Mapping[str, Any], *, by_day: bool = False) -> RunTable:
         title = f"learnt by {name}, {whose}: from {source}" if memory["learns"] else f"remembered {whose}, by {name}"
     note = "right, in percent of what was decided then; how much all memories hold at its end"
     return _columns(title, name, seen, columns, f"{note}; version {memory['version']}")
-
-
-def incident(found: Mapping[str, Any]) -> RunTable:
-    """Visits and waits before, during and after an event."""
-    rows = []
-    for period in ("before", "during", "after"):
-        row = found[period]
-        waiting = (row["waiting"].get(acuity) for acuity in _ACUITIES)
-        cells = (
-            ShownFigure(f"{one['mean']:.0f}, {one['p90']:.0f}", {"mean": one["mean"], "nine in ten": one["p90"]})
-            if one
-            else NOTHING
-            for one in waiting
-        )
-        rows.append((period, number(row["visits"], ","), number(row["left"], ","), *cells))
-    heads = ("", "visits", "left unseen", *(f"{acuity}: minutes" for acuity in _ACUITIES))
-    return RunTable(f"{found['event']}: to the first doctor, mean and nine in ten", heads, rows)
 
 
 def _counted(summary: Mapping[str, Any]) -> str:

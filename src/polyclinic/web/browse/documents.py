@@ -31,11 +31,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.models.journal import Key, read_stored
 from polyclinic.models.prompts import read_prompts
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import RECORD, decoded
-from polyclinic.results.joining import join
+from polyclinic.results.folder import RECORD, RunResults, decoded, read_results
+from polyclinic.results.joining import compare_results, join
 from polyclinic.results.provenance import command_words, without_secrets
-from polyclinic.results.reading import RunResults, read_results
 from polyclinic.sqlite_file import read_errors
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, Holdings
