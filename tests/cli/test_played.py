@@ -35,12 +35,8 @@ def at_terminal(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "evaluation",
-    [("reliability", "--set", "reliability.attack=false", "--doctor", "human"), ("mvme", "--doctor", "human")],
-    ids=lambda e: e[0],
-)
-def test_a_line_is_taken_back_and_the_talk_is_taken_up(at_terminal, tmp_path, evaluation):
+def test_a_line_is_taken_back_and_the_talk_is_taken_up(at_terminal, tmp_path):
+    evaluation = ("reliability", "--set", "reliability.attack=false", "--doctor", "human")
     words = ("eval", *evaluation, "--cases", "shipped", "--limit", "1", "--set", "run.session=typed", "--out", "out")
     shown, code = at_terminal(words, ["Any fevr?", "/undo", "Any fever?"])
     assert code == 1 and "Taken back: Any fevr?" in shown and "LineTakenBack" not in shown

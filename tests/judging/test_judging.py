@@ -174,25 +174,6 @@ async def test_every_thing_is_asked_about_at_once_and_rulings_keep_their_order(p
     assert set(slow.asked) == {("on 1", 0.5), ("on 2", 0.5), ("on 3", 0.5)}
 
 
-async def test_a_comparison_is_asked_in_both_orders_each_under_a_purpose_of_its_own(path):
-    asked = []
-
-    class Model:
-        name = "model"
-
-        async def ask(self, messages, *, purpose, **_):
-            asked.append((messages[1][1].splitlines()[1], purpose))
-            return await Scripted(["{}"]).ask(messages)
-
-    await judging_of(path, turn=lambda text: text[::-1]).judge(["ab", "cd"], Model())
-    assert sorted(asked) == [
-        ("- ab", "on ab"),
-        ("- ba", "on ba, turned"),
-        ("- cd", "on cd"),
-        ("- dc", "on dc, turned"),
-    ]
-
-
 async def test_failed_and_unreadable_stand_apart_and_neither_is_a_ruling(path):
     script = ["gibberish", Refused("no"), CutOff("long"), TimedOut("slow"), ScriptError("?"), {"good": True}]
     came = await judging_of(path).judge(map(str, range(6)), Scripted(script))

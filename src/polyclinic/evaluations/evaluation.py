@@ -366,10 +366,11 @@ def find_evaluation(at: str) -> Evaluation[Any, Any] | None:
     return replace(declared, at=full_name(at))
 
 
-def check_judge(name: str | None, *, option: str = "--judge") -> None:
-    """Raises a UserError for a judge that is not a model; None is no judge."""
-    if name is not None and model_of(name) is None:
-        raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; name one, such as direct/NAME")
+def check_judge(name: str | None, *, option: str = "--judge", also: str = "") -> None:
+    """Raises a UserError for a judge that is neither a model nor the one that is `also` allowed; None is no judge."""
+    if name is not None and name != also and model_of(name) is None:
+        named = f"name one, such as direct/NAME{f', or {also}' if also else ''}"
+        raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; {named}")
 
 
 def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:

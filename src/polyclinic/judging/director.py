@@ -1,10 +1,10 @@
-"""The medical director, who grades reports against what is so (ai-hospital §2.5, §3.2): interface, and a model as one.
+"""The medical director, who grades reports against the truth (ai-hospital §2.5, §3.2), played by a model.
 
-1. The director sees complaint, present illness, examinations, diagnosis, rationale and treatment, and the report.
-2. One typed answer: in each aspect an analysis, then a grade. In one step symptoms and examinations are not asked for.
-3. What cannot be read as a whole is read aspect by aspect: one without a grade is unreadable, and the others count.
+The director sees complaint, present illness, examinations, diagnosis, rationale and treatment, and the report, but no
+doctor's name. It gives an analysis and a grade for each aspect; in one step, symptoms and examinations are not graded.
+If the answer as a whole cannot be read, each aspect is read by itself, and one without a grade is unreadable.
 
-Best a model of another family than every doctor that it judges. It is told no doctor's name.
+Use a model of another family than the doctors that it judges.
 """
 
 from __future__ import annotations
@@ -114,10 +114,7 @@ class ModelJudge:
 
 
 def without_report(case: Case, judge: Judge, problem: str, *, one_step: bool) -> Judgement:
-    """Returns the judgement on a doctor whose answer cannot be used: D in every aspect, as nobody gains by that.
-
-    The judge is the one whose judgements it stands among; it is not asked.
-    """
+    """Returns a judgement of D in every aspect on a doctor whose answer cannot be used, without asking the judge."""
     aspects = aspects_of(one_step=one_step)
     analyses = dict.fromkeys(aspects, f"no report was handed in: {problem}")
     return judgement_of(judge, case, one_step=one_step, grades=dict.fromkeys(aspects, Grade.D), analyses=analyses)
@@ -177,7 +174,7 @@ _COLON = re.compile("[:：]")
 async def grade_recorded(judge: Judge, reports: Sequence[RecordedReport]) -> tuple[list[Judgement], RunStopped | None]:
     """Returns a judge's grades of recorded reports, with the doctors' names, and what stopped it before the last.
 
-    Symptoms and examinations are graded of the reports whose reference tells of them, and of the others not.
+    Symptoms and examinations are graded only if the reference has them.
     """
 
     async def grade(one: RecordedReport) -> Judgement:

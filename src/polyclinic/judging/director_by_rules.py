@@ -49,10 +49,9 @@ SCALES: dict[Aspect, Scale] = {
 
 
 class RulesJudge:
-    """Rules as the director; see the module.
+    """Rules as the director; see the module. Two names that share a code by `link` are alike.
 
-    Two names that share a code by `link` are alike. The scales are fitted without: with one, names score higher, and
-    `bench/director_fitting.py` fits scales of its own.
+    The scales are fitted without a link, with which names score higher.
     """
 
     name = "rules"
@@ -85,19 +84,35 @@ class RulesJudge:
         truth = case.truth
         diagnosis = self._diagnoses([d.name for d in truth.diagnoses], [d.name for d in report.diagnoses])
         named = diagnosis.shares.get("all", 0.0)
+        language, history = case.presentation.language, case.record.history
+        symptoms = history.symptoms
+        if not symptoms:
+            texts = (case.presentation.complaint, history.present)
+            symptoms = tuple(dict.fromkeys(c for text in texts for c in clauses(text, language) if pieces(c)))
+        whole, lexicon = "\n".join(report.symptoms), lexicon_of(self._knowledge, language)
+        known = lexicon.present(*report.symptoms)
+        said = [
+            1.0 if (meant := lexicon.present(point)) and meant <= known else coverage(point, whole)
+            for point in symptoms
+        ]
+        names = self._names.of(case.record.findings)
+        # Of a record in which everything has been examined, a doctor need not order everything.
+        told = names.mentioned("\n".join(truth.rationale))
+        examinations = tuple(dict.fromkeys(finding.examination for finding in told)) or names.recorded()
+        found = {finding.examination for item in report.examinations for finding in names.mentioned(item)}
+        extra = tuple(item for item in report.examinations if not names.mentioned(item))
         return {
-            Aspect.SYMPTOMS: self._symptoms(case, report),
-            Aspect.EXAMINATIONS: self._examinations(case, report),
+            Aspect.SYMPTOMS: _points("said", symptoms, said),
+            Aspect.EXAMINATIONS: _points("done", examinations, [float(one in found) for one in examinations], extra),
             Aspect.DIAGNOSIS: diagnosis,
             Aspect.RATIONALE: _texts(truth.rationale, report.rationale, named),
             Aspect.TREATMENT: _texts(truth.treatment, report.treatment, named),
         }
 
     def likeness(self, first: str, second: str) -> float:
-        """Returns how alike a reference's name of a disease and a report's are, 0 to 1.
+        """Returns how alike a reference's name of a disease and a report's are, from 0 to 1.
 
-        1 for the same disease, a kind of it or a shared code, 0 for two diseases that the knowledge tells apart, else
-        by their words.
+        1 is the same disease, a kind of it or a shared code, 0 are two known diseases; otherwise words are compared.
         """
         one, other = (self._knowledge.disease_named(name) for name in (first, second))
         if known_relation(second, first, self._knowledge) in RIGHT:
@@ -119,30 +134,6 @@ class RulesJudge:
             *_divided(reference, best),
             extra=tuple(name for name, share in zip(given, back, strict=True) if share < HALF),
         )
-
-    def _symptoms(self, case: Case, report: Report) -> AspectMatch:
-        language, history = case.presentation.language, case.record.history
-        if history.symptoms:
-            wanted = history.symptoms
-        else:
-            texts = (case.presentation.complaint, history.present)
-            wanted = tuple(dict.fromkeys(c for text in texts for c in clauses(text, language) if pieces(c)))
-        whole = "\n".join(report.symptoms)
-        lexicon = lexicon_of(self._knowledge, language)
-        known = lexicon.present(*report.symptoms)
-        shares = [
-            1.0 if (meant := lexicon.present(point)) and meant <= known else coverage(point, whole) for point in wanted
-        ]
-        return _points("said", wanted, shares)
-
-    def _examinations(self, case: Case, report: Report) -> AspectMatch:
-        names = self._names.of(case.record.findings)
-        # Of a record in which everything has been examined, a doctor need not order everything.
-        told = names.mentioned("\n".join(case.truth.rationale))
-        wanted = tuple(dict.fromkeys(finding.examination for finding in told)) or names.recorded()
-        found = {finding.examination for item in report.examinations for finding in names.mentioned(item)}
-        extra = tuple(item for item in report.examinations if not names.mentioned(item))
-        return _points("done", wanted, [float(name in found) for name in wanted], extra)
 
 
 def _points(name: str, wanted: Sequence[str], shares: Sequence[float], extra: tuple[str, ...] = ()) -> AspectMatch:

@@ -1,7 +1,6 @@
-"""What a disease is to another, both by name, as a model judges it in place of the rules.
+"""How one disease name relates to another, and which diseases a text names, as judged by a model instead of the rules.
 
-Each pair is one question; an equal one is asked once. An answer that cannot be used, and a question that got none, are
-counted under the name of the failure, and are no relation.
+Each pair is one question; equal questions are asked once. Failures are counted by name, and are no relation.
 """
 
 from __future__ import annotations
@@ -41,10 +40,7 @@ async def compare_by_model(
     temperature: float | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> list[ComparedPair]:
-    """Returns what each name is to the other, as a model says.
-
-    Of a model that is asked `UntilStopped`, the pairs are left out that it was not asked about.
-    """
+    """Returns the relation of each pair of names, without pairs that were not asked about (`UntilStopped`)."""
     rulings = await JUDGING.judge(pairs, model, temperature=temperature, memory=Memory(), advance=advance)
     return [
         ComparedPair(a=pair.a, b=pair.b, labels=pair.labels, **{"relation": None} | ruling.said)
@@ -70,9 +66,9 @@ EXTRACTING = Judging(Path(__file__).with_name("disease_extraction.md"), _shown_t
 
 
 class Extracted(msgspec.Struct, frozen=True, kw_only=True):
-    """The names by text, and how often the rules' stand in for a model's, by the name of the failure.
+    """The names by text, and how often rules replaced the model, by the name of the failure.
 
-    Of a model that is asked `UntilStopped`, the texts that it was not shown are `left`; rules stand in there too.
+    `left` are the texts that the model was not shown (`UntilStopped`); rules read them too.
     """
 
     names: dict[str, tuple[str, ...]]

@@ -1,7 +1,7 @@
 """How good an explanation of several diagnoses is: relevance and completeness, from 0 to 5 (Tree-of-Reasoning §4.1.4).
 
-The judge sees the record, what is so, and what a method wrote; it is told no method's name. Marks of people (three in
-the paper) can be read from a file, and go before the judge's; of several people the mean counts.
+The judge sees the record, the true diagnoses and the text of a method, but not its name. People's marks (three raters
+in the paper) are read from a file and take precedence; the mean of several people counts.
 """
 
 from __future__ import annotations
@@ -71,10 +71,7 @@ async def rate(explained: Sequence[Explained], judge: Model) -> list[Rating]:
 
 
 def read_ratings(path: str | Path) -> dict[tuple[str, str], Rating]:
-    """Reads people's verdicts of the form "explanations", which need not name it.
-
-    Returns the means, by case and method.
-    """
+    """Reads people's verdicts of the form "explanations", named or not; returns the means by case and method."""
     said = read_verdicts([path], form="explanations")
     return {
         (item[0], item[1]): Rating(

@@ -106,10 +106,7 @@ def is_missed(judgement: Judgement) -> bool:
 async def find_reasons(
     misses: Sequence[Missed], *, judge: Model | None, knowledge: Knowledge, words: Words[FailureReason] | None = None
 ) -> Reasons:
-    """Returns why diagnoses missed: as people say, else as the judge does, else, without a judge, by rules.
-
-    The misses are reports whose diagnosis is graded 1 (`is_missed`), each case and doctor once.
-    """
+    """Returns why diagnoses missed: according to people, the judge or, without a judge, rules; see `is_missed`."""
     rules, names = RulesJudge(knowledge), names_of(knowledge)
 
     def by_rules(missed: Missed) -> dict[str, Any]:
@@ -121,11 +118,10 @@ async def find_reasons(
 
 
 def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> tuple[FailureReason, str]:
-    """Finds by rules why a diagnosis missed, and in what that shows.
+    """Finds by rules why a diagnosis missed, and the evidence.
 
-    1. Omission: an examination that the rationale of the reference speaks of has a result, and was never done.
-    2. Complications: a diagnosis of the report is like one of the reference's further diagnoses, or stands in a finding
-       or in what the patient tells.
+    1. Omission: an examination that the rationale of the reference mentions has a result, and was not done.
+    2. Complications: a diagnosis of the report resembles a further one of the reference, a finding or a complaint.
     3. Erroneous otherwise.
     """
     case = missed.case

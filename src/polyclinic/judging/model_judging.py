@@ -1,12 +1,12 @@
-"""How a model judges: one way from what is judged to answers that can be counted.
+"""How a model judges: from the things to be judged to answers that can be counted.
 
-1. A prompt file in the case's language. Each text that is quoted becomes one line between the prompt's lines of equals
-   signs, and can look like none of them, whatever it holds.
-2. All questions at once; a comparison in both orders.
-3. An answer is read into its type. One that cannot be used is unreadable, a question that got none has failed; neither
-   is ever taken for a verdict.
+1. The prompt is a file in the language of the case. Each quoted text is one line between the prompt's lines of equals
+   signs, and cannot be mistaken for one.
+2. All questions are asked at once.
+3. An answer is read into its type. If it cannot be used it is unreadable; a question without an answer has failed.
+   Neither counts as a verdict.
 
-A judge is a `Judging`: which prompts, and what of a thing is shown. What its answers come to stands beside it.
+A judge is a `Judging`: its prompts, and what it is shown of a thing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import functools
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,13 +38,10 @@ class NotAsked(PlayFailure):
 
 
 class UntilStopped(Hook):
-    """Asks models until the run has cost what it may cost; every question after that is `NotAsked`.
+    """Asks models until the run is stopped or its budget is spent; every later question is `NotAsked`.
 
-    `is_stopped` says whether somebody stopped the run. A judge that cannot be asked (any more) is a stop too, unless it
-    `judges_as_it_goes`: then its error ends the run, and what is not over by then is lost.
-
-    `stopped` is what ended it. `answers` counts questions with an answer, or a failure of their own, and `not_asked`
-    those that were `NotAsked`.
+    A judge that can no longer be asked also stops the run, unless it `judges_as_it_goes`: then its error is raised.
+    `stopped` is the cause; `answers` counts questions with an answer or a failure, `not_asked` the others.
     """
 
     def __init__(self, *, is_stopped: Callable[[], bool] = lambda: False, judges_as_it_goes: bool = False) -> None:
@@ -118,10 +115,7 @@ class Exhibit(NamedTuple):
 
 
 def quoted(text: str) -> str:
-    """Returns a text as a judge is shown it: on one line, and no row of equals signs in it longer than one.
-
-    So no text can end its line, begin one, or look like the end of what is shown.
-    """
+    """Returns a text as a judge is shown it: on one line, without rows of equals signs that could end the quotation."""
     return _FENCE.sub("=", " ".join(text.split()))
 
 
@@ -167,11 +161,11 @@ class Memory:
         self._said: dict[bytes, Ruling] = {}
         self._asking: defaultdict[bytes, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def recall(self, messages: list[Message], ask: Callable[[list[Message]], Awaitable[Ruling]]) -> Ruling:
+    async def recall(self, messages: list[Message], ask: Callable[[], Awaitable[Ruling]]) -> Ruling:
         """Returns what was said to a question, after asking where nothing was."""
         key = hashlib.blake2b(msgspec.json.encode(messages), digest_size=16).digest()
         async with self._asking[key]:
-            ruling = self._said.get(key) or await ask(messages)
+            ruling = self._said.get(key) or await ask()
             if not ruling.failed:
                 self._said[key] = ruling
             return ruling
@@ -184,7 +178,6 @@ class Judging(Generic[Item]):
     path: Path  # the prompt file, the English one
     show: Callable[[Item], Exhibit]
     bullet: str = "- "  # what every quoted text begins with
-    turn: Callable[[Item], Item] | None = None  # turns a comparison round, where one is to be asked in both orders
 
     @functools.cached_property
     def prompts(self) -> str:
@@ -216,42 +209,29 @@ class Judging(Generic[Item]):
         memory: Memory | None = None,
         advance: Callable[[], None] = lambda: None,
     ) -> list[Ruling]:
-        """Has things judged, all at once; a failure of the model is in the result.
+        """Has things judged, all at once; returns one ruling for each, in order, also if the model fails.
 
-        With `Journal.wrap` around the model nothing is paid for again after a crash. `advance` is called after each
-        question; a `temperature` of None is left to the server. Of a model that is asked `UntilStopped`, the rulings
-        from before a stop stand, and the rest was `NotAsked`. There is one ruling a thing, in order; of a comparison
-        two, the second of which is on the comparison turned round.
+        `advance` is called after each question; a `temperature` of None is left to the server. With `UntilStopped`,
+        rulings from before the stop remain, and the others are `NotAsked`.
         """
 
-        async def ask(item: Item, order: str = "") -> Ruling:
-            exhibit = self.show(item)
+        async def ask(item: Item) -> Ruling:
+            exhibit, messages = self.show(item), self.messages(item)
 
-            async def put(messages: list[Message]) -> Ruling:
-                purpose = exhibit.purpose + order
+            async def put() -> Ruling:
+                asked: dict[str, Any] = {"temperature": temperature, "purpose": exhibit.purpose}
                 try:
-                    reply = await model.ask(messages, answer=exhibit.answer, temperature=temperature, purpose=purpose)
+                    return Ruling((await model.ask(messages, answer=exhibit.answer, **asked)).value)
                 except PlayFailure as failure:
                     return Ruling(None, failure.with_traceback(None))
-                finally:
-                    advance()
-                return Ruling(reply.value)
 
-            messages = self.messages(item)
-            return await (put(messages) if memory is None else memory.recall(messages, put))
-
-        def questions() -> Iterator[Callable[[], Awaitable[Ruling]]]:
-            for item in items:
-                yield partial(ask, item)
-                if self.turn is not None:
-                    # A purpose an order: two doctors who said the same would have one question put twice at a time.
-                    yield partial(ask, self.turn(item), ", turned")
+            return await (put() if memory is None else memory.recall(messages, put))
 
         hooks, at_once = (model.hooks, model.at_once) if isinstance(model, Pipeline) else ((), AT_ONCE)
         until = next((hook for hook in hooks if isinstance(hook, UntilStopped)), None)
-        every = list(questions())
+        every = [partial(ask, item) for item in items]
         is_stopped = (lambda: False) if until is None else until.is_stopped
-        ruled, error = await run_numbered(every, at_once=at_once, is_stopped=is_stopped)
+        ruled, error = await run_numbered(every, at_once=at_once, advance=advance, is_stopped=is_stopped)
         if error is not None:
             if until is None or not isinstance(error, RunStopped):
                 raise error
@@ -262,10 +242,7 @@ class Judging(Generic[Item]):
 
 
 def failures(judged: Iterable[Any]) -> tuple[dict[str, int], dict[str, int]]:
-    """Returns how many answers cannot be used and how many questions got none, by the name of the failure.
-
-    Each of `judged` has an `error` and a `failed`, as a `Ruling` has.
-    """
+    """Returns the number of unusable answers and of unanswered questions, by the name of the failure."""
     lost = [one for one in judged if one.error]
     unreadable = Counter(one.error for one in lost if not one.failed)
     return dict(unreadable), dict(Counter(one.error for one in lost if one.failed))

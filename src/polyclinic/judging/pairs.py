@@ -1,11 +1,11 @@
-"""Two doctors' dialogues of one case side by side before a judge (aie-saps §2.4, §4.4.3).
+"""Two doctors' dialogues of one case, compared by a judge (aie-saps §2.4, §4.4.3).
 
-1. Every pair of doctors on every case that both have seen, as a doctor judges it and as a patient does.
-2. Each in both orders; orders that disagree are a tie. A comparison that lacks an order counts for nobody.
-3. By view and criterion: win rates without ties, Bradley-Terry strengths, and how much the order alone decides.
+1. Every pair of doctors is judged on every case that both have seen, as a doctor and as a patient would.
+2. Each is judged in both orders; if these disagree it is a tie. If an order is missing the comparison does not count.
+3. By view and criterion: win rates without ties, Bradley-Terry strengths, and the effect of the order.
 
-The judge sees what was said, and neither the doctors' names nor the options they chose. Only as a doctor it is told
-what is right, for the criterion `diagnosis` (the paper does not say what its judge was told).
+The judge sees the dialogue, but not the doctors' names or the options they chose. As a doctor it also sees the truth,
+for the criterion `diagnosis` (the paper does not say what its judge was told).
 """
 
 from __future__ import annotations
@@ -52,6 +52,12 @@ class Pair(NamedTuple):
     view: View
     first: Side
     second: Side
+    is_turned: bool = False
+
+    @property
+    def turned(self) -> Pair:
+        """The same with the other dialogue first."""
+        return self._replace(first=self.second, second=self.first, is_turned=True)
 
 
 def _shown(pair: Pair) -> Exhibit:
@@ -61,21 +67,16 @@ def _shown(pair: Pair) -> Exhibit:
         right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
         truth = f"{case.question.stem} {'; '.join(right)}" if right else truth
     texts = {"first": pair.first.said, "second": pair.second.said, "truth": [truth]}
-    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], f"judge as {pair.view}")
+    # A purpose an order: two doctors who said the same would have one question put twice at a time.
+    purpose = f"judge as {pair.view}{', turned' if pair.is_turned else ''}"
+    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], purpose)
 
 
-def _turned(pair: Pair) -> Pair:
-    return pair._replace(first=pair.second, second=pair.first)
-
-
-JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="", turn=_turned)
+JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="")
 
 
 class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a judge prefers of two dialogues in one order, by criterion; nothing where no answer could be used.
-
-    Its view is as whom it judged; the first doctor is the one whose dialogue was shown first.
-    """
+    """A judge's preference between two dialogues in one order, by criterion; empty if no answer could be used."""
 
     case: str
     view: View
@@ -122,15 +123,14 @@ async def judge_pairs(
     cases: Sequence[Case],
     seed: int,
 ) -> Judgements:
-    """Lets a judge, best of another family than every doctor, compare all pairs of doctors; see `Judging.judge`.
+    """Has a judge compare all pairs of doctors; see `Judging.judge`. The seed is the bootstrap's.
 
-    Of two doctors' several visits to one case the first meets the first, and so on. The seed is the bootstrap's.
+    If doctors see a case several times, first visits are compared with first visits, and so on.
     """
     pairs, without = _pairs(visits_by_doctor, cases)
-    rulings = await JUDGING.judge(pairs, judge)
-    orders = (order for pair in pairs for order in (pair, _turned(pair)))
+    orders = [order for pair in pairs for order in (pair, pair.turned)]
     calls = []
-    for pair, ruling in zip(orders, rulings, strict=True):
+    for pair, ruling in zip(orders, await JUDGING.judge(orders, judge), strict=True):
         said = ruling.said
         names: dict[str, Any] = {"case": pair.case.id, "view": pair.view}
         names |= {"first": pair.first.doctor, "second": pair.second.doctor}

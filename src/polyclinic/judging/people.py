@@ -1,18 +1,17 @@
-"""People's agreement on each question, and their common answers on an item.
+"""How far people agree on each question, and their common answers.
 
-Agreement of the two who judged most: share and Cohen's kappa (weighted for grades). Of all: the share of equal pairs,
-Fleiss' kappa over the items that the most people judged, Krippendorff's alpha over all. Where a third is asked only
-where two differ (AI Hospital, appendix E), kappas and alpha are of the first two, as a third who sees nothing but
-disputed items would spoil them.
+For the two who judged most: percentage and Cohen's kappa (weighted for grades). For all: the share of equal pairs,
+Fleiss' kappa over the items that the most people judged, and Krippendorff's alpha. If a third person judges only what
+two disagree on (AI Hospital, appendix E), these are of the first two, because disputed items would bias them.
 
-The common answer on an item is that of most people; on a scale it is their mean. Without a majority the item is
-undecided, and waits for one more person.
+The common answer is the majority's, or the mean on a scale. Without a majority an item is undecided, and needs another
+person.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -91,11 +90,17 @@ def disputed(verdicts: Sequence[PersonsVerdict], form: str) -> list[Item]:
     return list(found)
 
 
-def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> list[QuestionAgreement]:
-    """Returns how far people agree, question by question; `seed` is of alpha's bootstrap."""
+def agreed(
+    verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0, thirds: Collection[str] = ()
+) -> list[QuestionAgreement]:
+    """Returns how far people agree, question by question; `seed` is of alpha's bootstrap.
+
+    The `thirds`, who see nothing but disputed items, help to decide them, and are in no agreement.
+    """
     found = []
     for question, asked in form_named(form).questions.items():
-        kind, said = asked.answers, by_item(verdicts, form, question)
+        kind, every = asked.answers, by_item(verdicts, form, question)
+        said = by_item([one for one in verdicts if one.who not in thirds], form, question)
         if not said:
             continue
         counts = Counter(who for answers in said.values() for who, _ in answers)
@@ -108,9 +113,8 @@ def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> l
         counted = first if form_named(form).third else people
         units = [[answer for who, answer in answers if who in counted] for answers in said.values()]
         several = [unit for unit in units if len(unit) > 1]
-        most = max(map(len, several), default=0)
-        alike = pairs_alike(several)
-        own = [decided(answers, kind) for answers in said.values()]
+        most, alike = max(map(len, several), default=0), pairs_alike(several)
+        undecided = sum(decided(answers, kind) is None for answers in every.values())
         found.append(
             QuestionAgreement(
                 form=form,
@@ -124,8 +128,8 @@ def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> l
                 raters=most,
                 fleiss=fleiss_kappa([unit for unit in several if len(unit) == most]) if kind.scale is None else None,
                 alpha=krippendorff_alpha(several, level=kind.level, order=kind.order, seed=seed),
-                decided=sum(answer is not None for answer in own),
-                undecided=sum(answer is None for answer in own),
+                decided=len(every) - undecided,
+                undecided=undecided,
             )
         )
     return found
@@ -237,10 +241,7 @@ def criteria_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: i
 
 
 def comparisons(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> list[Comparison]:
-    """Returns people's votes on two doctors of a case by one criterion, a comparison for each case and pair.
-
-    The majority wins; without a majority it is a tie.
-    """
+    """Returns people's votes on two doctors by one criterion, by case and pair; without a majority it is a tie."""
     found = []
     for (case, first, second), said in by_item(verdicts, form, question).items():
         answer = decided(said, forms()[form].questions[question].answers)
@@ -249,10 +250,7 @@ def comparisons(verdicts: Sequence[PersonsVerdict], form: str, question: str) ->
 
 
 def marks_by_item(verdicts: Sequence[PersonsVerdict]) -> dict[Item, dict[str, float]]:
-    """Returns people's grades of reports and marks of explanations, the mean of several people.
-
-    They are by case and doctor or method, and by question.
-    """
+    """Returns people's grades and marks by item and question, the mean of several people."""
     found: dict[Item, dict[str, float]] = defaultdict(dict)
     for form in ("grades", "explanations"):
         for question in forms()[form].questions:

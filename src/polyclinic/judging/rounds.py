@@ -1,4 +1,4 @@
-"""What a simulated patient or examiner answered, round by round: is it relevant, is it true to the record?
+"""Whether a simulated patient's or examiner's answer is relevant, and consistent with the record, round by round.
 
 Two of the four questions of AI Hospital (§6.1, Table 7). The judge sees the record without diagnosis and treatment.
 """

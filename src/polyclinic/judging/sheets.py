@@ -33,13 +33,9 @@ _Visits = Iterator[tuple[str, Trace, Case]]
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What is judged, and what it is shown with.
+    """The files that are judged, and the cases or questions to show with them.
 
-    Attributes:
-        files: of traces, or of outcomes (explanations, errors).
-        cases: by id, also those whose records are judged; questions are those that were asked.
-        departments: whose records are drawn, so many of `each`.
-        bad: takes visits that cannot be read, or are of other cases; without a list they are errors.
+    `departments` and `each` are the size of the sample of records. Unreadable visits are added to `bad`, if given.
     """
 
     files: Sequence[Path] = ()
@@ -51,10 +47,7 @@ class Material:
     bad: list[BadInput] | None = None
 
     def visits(self) -> _Visits:
-        """Yields the visits that came to their end, with doctor or team and case; those of other cases are `bad`.
-
-        The visits of a team's doctors are left out: the discussion is judged in their place.
-        """
+        """Yields completed visits with their doctor or team and case. Of a team only the discussion is judged."""
         for path in self.files:
             for trace in Trace.read(path, bad=self.bad):
                 begin, ended = trace[0], trace.last(Ended)

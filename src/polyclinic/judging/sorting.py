@@ -1,7 +1,7 @@
-"""Mistakes sorted into categories by people, by a judge or by rules, and the counts of the categories.
+"""Mistakes sorted into categories by people, a judge or rules, and counted.
 
-A mistake is known by two names (a case and a doctor, a question and a method). A person's word goes before the others',
-and then the judge is not asked. A judge's answer that cannot be used is counted under its own name, and is no category.
+A mistake has two names (a case and a doctor, a question and a method). If a person has sorted it, the judge is not
+asked. Unusable answers of a judge are counted by name, and are no category.
 """
 
 from __future__ import annotations
@@ -75,10 +75,7 @@ class Sorting(Generic[Item, Found, Category]):
         words: Words[Category],
         otherwise: Callable[[Item], dict[str, Any]],
     ) -> tuple[tuple[Found, ...], dict[str, Any]]:
-        """Sorts mistakes as people do, else as the judge does, else, without a judge, `otherwise`.
-
-        Returns them, and the fields of `Counted`.
-        """
+        """Sorts mistakes, without people and judge by `otherwise`. Also returns the fields of `Counted`."""
         left = [item for item in items if self.named(item) not in words]
         rulings = iter(await self.judging.judge(left, model) if model is not None else ())
         found = []

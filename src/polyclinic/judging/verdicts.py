@@ -1,12 +1,11 @@
-"""A verdict: what one person says of one item; files of them, as CSV or as JSON lines.
+"""What one person says of one item, and files of such verdicts as CSV or JSON lines.
 
-A row, or a line, has the form's name (`form`), the item's keys, `who`, and a field for each question. What a sheet
-shows beside (`shown`) and a `comment` may stand there too. A question without an answer was not answered; a row without
-any is one that nobody has come to, and is left out. In CSV commas, semicolons or tabs part the fields. Of two doctors
-who are compared, the one whose name comes first in the alphabet is the first, whatever the order in the file.
+A row has the form's name (`form`), the item's keys, `who`, and a field for each question; also `comment` and what the
+sheet shows. Unanswered questions, and rows without any answer, are left out. The separator in CSV is a comma, semicolon
+or tab. When two doctors are compared, they are named in alphabetical order.
 
-A file that we write has a `sum` in each row, the same in all, by which a row that is missing or changed is found. Who
-changes it on purpose takes that field away.
+Files that we write have the same `sum` in each row, which reveals missing or changed rows. Remove it to change a file
+on purpose.
 """
 
 from __future__ import annotations
@@ -208,7 +207,8 @@ def read_verdicts(
                     continue
                 if told_sum := _text(row.get(_SUM)):
                     sealed.setdefault(told_sum, []).append(verdict)
-                _check_known(verdict, known)
+                if known is not None and verdict.form in known:
+                    _check_item(verdict, known[verdict.form])
                 whose = (verdict.form, verdict.item, verdict.who)
                 if whose in verdicts:
                     twice.add(whose)
@@ -247,19 +247,13 @@ def write_verdicts(verdicts: Iterable[PersonsVerdict], ending: str) -> str:
 
 
 def table_text(rows: Sequence[Mapping[str, Any]], ending: str = ".csv") -> str:
-    """Returns rows as a table with a heading, a field without a value empty.
-
-    A `.csv` with more than ASCII in it begins with a mark, without which spreadsheets take it for another encoding.
-    """
+    """Returns rows as a table; a `.csv` that is not ASCII begins with a byte-order mark, for spreadsheets."""
     written = csv_text(list(dict.fromkeys(field for row in rows for field in row)), rows, TABLES[ending])
     return written if written.isascii() or ending != ".csv" else f"\ufeff{written}"
 
 
 def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yields the rows of a file as they stand there, each with the number of its line.
-
-    With a list for what is `bad`, a row that cannot be read goes there, and is passed over.
-    """
+    """Yields the rows of a file with their line numbers; rows that cannot be read are added to `bad`, if given."""
     if path.suffix not in TABLES:
         kind = dict[str, str | int | float | bool | None]
         yield from read_records(path, kind, "a verdict", keys_once=True, bad=bad)
@@ -333,14 +327,11 @@ def _text(value: object) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
 
 
-def _check_known(verdict: PersonsVerdict, known: Known | None) -> None:
+def _check_item(verdict: PersonsVerdict, items: Collection[Item]) -> None:
     """Raises a BadInput where a verdict is on something that is not there, and says which of its keys is wrong."""
-    items = (known or {}).get(verdict.form)
-    if items is None or verdict.item in items:
-        return
     for place, key in enumerate(form_named(verdict.form).keys):
-        begins = {item[: place + 1] for item in items}
-        if verdict.item[: place + 1] not in begins:
-            there = list(dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place]))
-            shown = ", ".join(there[:_NAMED]) + (f" and {len(there) - _NAMED} more" if len(there) > _NAMED else "")
+        there = dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place])
+        if verdict.item[place] not in there:
+            names = [*there]
+            shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             raise BadInput(f"no {key} {verdict.item[place]!r} to speak of; there are: {shown or 'none'}")

@@ -117,10 +117,7 @@ def score(dialogue: Dialogue) -> Score:
 
 
 def unusable(id: str | int, problem: str, names: Sequence[str] = METRICS) -> Score:
-    """Returns the score of a doctor whose answer could not be used: a diagnosis that is wrong, and nothing else.
-
-    A model must not gain by being unreadable, so its case stays in the mean of DIAGNOSIS.
-    """
+    """Returns the score of a doctor whose answer could not be used: a wrong diagnosis, so that no model gains by it."""
     others = tuple(name for name in names if name != "DIAGNOSIS")
     return Score(
         id=id,

@@ -5,7 +5,7 @@ Made from a trace of ours here; `transcripts` reads it from files, also in the l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,20 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
     if ended.reason is End.FAILED:
         failure = trace.last(Failed)
         raise Unscorable(f"the visit failed: {failure.error if failure else 'unknown'}", failed=True)
-    turns = tuple(_turns(trace))
+    by_turn: dict[int, list[Said | Examined]] = {}
+    for event in trace:
+        if isinstance(event, Said | Examined):
+            by_turn.setdefault(event.turn, []).append(event)
+    turns = []
+    for number, events in sorted(by_turn.items()):
+        said = [event for event in events if isinstance(event, Said)]
+        doctor = " ".join(event.text for event in said if event.who is Role.DOCTOR)
+        replies = [event for event in said if event.who is Role.PATIENT]
+        state = State.OPENING if number == 0 else replies[-1].state if replies else State.CONCLUSION
+        if state is None:
+            raise Unscorable(f"the patient's reply in turn {number} has no state; there are {STATES}")
+        heard = (e.text for e in events if isinstance(e, Examined) or e.who is Role.PATIENT)
+        turns.append(Turn(doctor, state, "" if state is State.CONCLUSION else " ".join(heard)))
     if not turns:
         raise Unscorable("the dialogue is empty" + (": the doctor read the record in one step" * opened.one_step))
     question = revealed.question if revealed else None
@@ -111,7 +124,7 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
     return Dialogue(
         id=opened.case,
         language=opened.presentation.language,
-        turns=turns,
+        turns=tuple(turns),
         information=information_of(case) if case is not None else None,
         options=options,
         answers=revealed.answers if revealed is not None else (),
@@ -119,27 +132,8 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
     )
 
 
-def _turns(trace: Trace) -> Iterable[Turn]:
-    by_turn: dict[int, list[Said | Examined]] = {}
-    for event in trace:
-        if isinstance(event, Said | Examined):
-            by_turn.setdefault(event.turn, []).append(event)
-    for number, events in sorted(by_turn.items()):
-        said = [event for event in events if isinstance(event, Said)]
-        doctor = " ".join(event.text for event in said if event.who is Role.DOCTOR)
-        replies = [event for event in said if event.who is Role.PATIENT]
-        state = State.OPENING if number == 0 else replies[-1].state if replies else State.CONCLUSION
-        if state is None:
-            raise Unscorable(f"the patient's reply in turn {number} has no state; there are {STATES}")
-        heard = (e.text for e in events if isinstance(e, Examined) or e.who is Role.PATIENT)
-        yield Turn(doctor, state, "" if state is State.CONCLUSION else " ".join(heard))
-
-
 def information_of(case: Case) -> str:
-    """Returns all that is known of a case's patient, in the order of a record: complaint, history, findings.
-
-    Where the source has it as one text it is that text, as AIE measures by it.
-    """
+    """Returns everything known about a patient as one text: complaint, history, findings, or the source's vignette."""
     record = case.record
     if record.vignette:
         return record.vignette
@@ -160,10 +154,9 @@ _SHOWN = 8
 def read_dialogues(
     path: str | Path, *, cases: Mapping[str, Case] | None = None
 ) -> tuple[list[Dialogue], list[LeftOut]]:
-    """Reads the dialogues of a file, in its order, and what of it cannot be scored; the first record tells the layout.
+    """Reads the dialogues of a file, in order, and what cannot be scored.
 
-    It is a trace of ours, or what aie-saps published. All that is known of the patient stands not in a trace but in
-    the cases, given by id.
+    The file is a trace of ours, which needs its cases by id, or has the layout that aie-saps published.
     """
     path, first, unlike = Path(path), None, True
     dialogues: list[Dialogue] = []
@@ -217,11 +210,7 @@ class _RecordedTurn(msgspec.Struct):
 
 
 def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
-    """Reads a dialogue in the layout of aie-saps' published results.
-
-    It has `history` with `doctor`, `state` and `patient`; `raw_data` with `question`, `options` and `answer_idx`;
-    `diagnosis`, the key that was chosen.
-    """
+    """Reads a dialogue in the layout of aie-saps' published results: `history`, `raw_data` and `diagnosis`."""
     turns = []
     for number, recorded in enumerate(record.get("history") or (), start=1):
         try:

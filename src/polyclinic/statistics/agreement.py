@@ -95,8 +95,7 @@ def spearman(columns: Sequence[Sequence[float | None]]) -> list[list[float | Non
     for row in range(len(columns)):
         for column in range(row + 1):
             both = ~np.isnan(table[row]) & ~np.isnan(table[column])
-            value = _correlation(_ranks(table[row][both]), _ranks(table[column][both]))
-            matrix[row][column] = matrix[column][row] = value
+            matrix[row][column] = matrix[column][row] = _correlation(table[row][both], table[column][both])
     return matrix
 
 
@@ -107,10 +106,10 @@ def _ranks(values: Numbers) -> Numbers:
     return ranks
 
 
-def _correlation(first: Numbers, second: Numbers) -> float | None:
-    if not len(first):
+def _correlation(*values: Numbers) -> float | None:
+    if not len(values[0]):
         return None
-    a, b = first - math.fsum(first) / len(first), second - math.fsum(second) / len(second)
+    a, b = (ranks - math.fsum(ranks) / len(ranks) for ranks in map(_ranks, values))
     scale = math.sqrt(math.fsum(a * a) * math.fsum(b * b))
     return min(1.0, max(-1.0, math.fsum(a * b) / scale)) if scale > 0 else None
 

@@ -1,7 +1,6 @@
-"""The server as an application: its parts below `/api/`, the pages below `/`, and before all of them the guard.
+"""The application of the server: the API below `/api/`, the pages below `/`, and the guard in front of both.
 
-The guard refuses requests under other names, from pages of elsewhere, and without the token, and says what a browser
-may do with our pages.
+The guard refuses requests to other names, from other sites, or without the token, and sets the security headers.
 """
 
 from __future__ import annotations

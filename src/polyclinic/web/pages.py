@@ -1,7 +1,6 @@
-"""The pages, scripts and pictures that come with the package, read once and served from memory.
+"""The pages, scripts and pictures of the package, read once and served from memory.
 
-All are read together, so that pages built anew under a running server never mix with the earlier ones. Each answer
-names the build; a page that is older than its server shows that.
+All are of one build, which each answer names, so that a page can tell that it is older than its server.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""What people make on the pages: their visits, shifts, classes and studies, as JSON documents in one SQLite file.
+"""What people make on the pages: visits, shifts, classes and studies, as JSON documents in one SQLite file.
 
-One server at a time writes to a folder of practice. Its lock is SQLite's, on another file in the folder, so the system
-releases it however the server ends; servers within one process share it.
+Only one process at a time writes to a folder. Its lock is a SQLite lock on another file, which the system releases.
 
-Earlier versions kept a JSON file for each document. Those are taken over when the file is first opened, and moved to
-`converted`; one that cannot be read stays where it is and is named.
+Earlier versions kept one JSON file per document. These are converted when the file is first opened, and moved to
+`converted`; a file that cannot be read stays and is named.
 """
 
 from __future__ import annotations

@@ -51,39 +51,36 @@ def get(
     answer: Callable[..., Any],
     *,
     query: type[Any] | None = None,
+    body: type[Any] | None = None,
     threaded: bool = False,
     method: str = "GET",
+    status: int = 200,
 ) -> Route:
     """Returns a route that answers with a document, or with a response as it is.
 
-    `answer` gets the query, if a type is given for it, and the parts of the path by name. It may be asynchronous; one
-    that takes its time is `threaded`.
+    `answer` gets the query or the body, if a type is given for it, and the parts of the path by name. It may be
+    asynchronous; one that takes its time is `threaded`.
     """
 
     async def answered(request: Request) -> Response:
         try:
-            asked = [msgspec.convert(dict(request.query_params), query, strict=False)] if query else []
+            asked = [] if query is None else [msgspec.convert(dict(request.query_params), query, strict=False)]
         except msgspec.ValidationError as error:
             raise RequestRefused(f"unexpected query: {error}") from None
-        return await _replied(partial(answer, *asked, **request.path_params), threaded=threaded)
+        if body is not None:
+            asked.append(await _body(request, body))
+        call = partial(answer, *asked, **request.path_params)
+        found = await run_sync(call) if threaded else call()
+        if isawaitable(found):
+            found = await found
+        return found if isinstance(found, Response) else reply(found, status)
 
     return Route(path, answered, methods=[method])
 
 
 def post(path: str, type: type[Any], answer: Callable[..., Any], *, status: int = 200) -> Route:
     """Like `get`, for requests with a body, which `answer` gets first."""
-
-    async def answered(request: Request) -> Response:
-        return await _replied(partial(answer, await _body(request, type), **request.path_params), status)
-
-    return Route(path, answered, methods=["POST"])
-
-
-async def _replied(answer: Callable[[], Any], status: int = 200, *, threaded: bool = False) -> Response:
-    found = await run_sync(answer) if threaded else answer()
-    if isawaitable(found):
-        found = await found
-    return found if isinstance(found, Response) else reply(found, status)
+    return get(path, answer, body=type, method="POST", status=status)
 
 
 async def _body(request: Request, type: type[T]) -> T:

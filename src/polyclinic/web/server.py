@@ -1,8 +1,7 @@
-"""Puts the pages on a port until Ctrl-C, and bounds how many connections there are.
+"""Serves the pages on a port until Ctrl-C, with a limited number of connections.
 
-No connection is held without asking anything: if all places are taken, a new one gets that of the connection that has
-asked nothing for longest. So half requests and idle connections keep nobody out, however many they are. One that is
-being answered, as by a stream of events, stays.
+If all are in use, a new connection replaces the one that has been idle for longest, so that idle connections and half
+requests keep nobody out. Connections that are being answered are kept.
 """
 
 from __future__ import annotations
@@ -131,10 +130,7 @@ def address(taken: socket.socket, host: str, *, token: str = "", page: str = "")
 
 
 class _LogQueue(QueueHandler):
-    """Hands lines of the log to a thread that writes them.
-
-    Writing to a stopped terminal, or to a pipe that is not read, blocks. The server itself must not wait for that.
-    """
+    """Passes log lines to a thread, because writing to a stopped terminal or an unread pipe blocks."""
 
     def enqueue(self, record: logging.LogRecord) -> None:
         """Drops a line if too many wait."""
@@ -143,10 +139,7 @@ class _LogQueue(QueueHandler):
 
 
 def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
-    """Has a thread write the server's log, to stderr unless another stream is given.
-
-    Returns a function that ends this, and gives the last lines a moment.
-    """
+    """Has a thread write the server's log, by default to stderr; returns a function that ends it."""
     log = logging.getLogger("uvicorn")
     writing = logging.StreamHandler(stream)
     writing.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))

@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute
 from polyclinic.errors import UserError
 from polyclinic.hospital.record.recorded import RecordedRun, is_locked
 from polyclinic.web.browse.holdings import Holdings, unused_name
+from polyclinic.web.browse.recordings import run_facts
 from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.practice import Practice
@@ -27,14 +28,7 @@ def _listed(id: str, path: Path) -> dict[str, Any]:
     listed: dict[str, Any] = {"id": id, "name": id, "problem": "", "summary": {}, "over": False, "stopped": False}
     try:
         with RecordedRun(path) as run:
-            about, summary = run.configuration, run.summary
-            figures = {
-                "events": len(run),
-                "t": run.rows(len(run) - 1, 1)[0][1] if len(run) else 0,
-                **{name: about.get(name) for name in ("residents", "days", "seed")},
-                "hospital": (about.get("hospital") or {}).get("name"),
-                "minds": {role: (about.get("setup") or {}).get(role) for role in ("doctor", "nurse", "patient")},
-            }
+            figures, summary = run_facts(run), run.summary
         figures |= {name: summary[name] for name in ("visits", "accuracy", "died") if summary and name in summary}
         over = summary is not None
         return listed | {"summary": figures, "over": over, "stopped": not over and not is_locked(path)}
@@ -48,11 +42,10 @@ MOST_STREAMS_OF_ONE = 64  # those from one address: a browser opens six at most,
 
 
 class Serving:
-    """A running server.
+    """A running server: the runs in the `folders`, and people's documents in `practice`.
 
-    It shows the runs in the `folders`, and keeps the documents that people make in the folder `practice`, by default
-    below the first of them. Every request must bring the `token`, unless that is empty, for this machine alone. Besides
-    the shipped cases those of some files can be played, and wrong answers to the questions of `exams` can be judged.
+    Every request needs the `token`, unless it is empty. `cases` are played besides the shipped ones, and wrong answers
+    to the questions of `exams` can be judged.
     """
 
     def __init__(

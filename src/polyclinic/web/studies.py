@@ -1,8 +1,7 @@
-"""Studies: items of one or more forms, several people by link, a third where two differ, and their verdicts.
+"""Studies: items of one or more forms, judged by several people by link, and by a third where two differ.
 
-Two kinds of documents are kept: a study, which says what is judged and by whom, and the verdicts of each person.
-Nobody who judges learns whose an item is or of which case, and each has the items in an order drawn by the seed. The
-routes are those below `/api/judging`: for the organiser, and by link for annotators.
+A study and the verdicts of each person are documents. Annotators see neither the doctor nor the case of an item, and
+each has an own order, drawn by the seed. The routes are below `/api/judging`.
 """
 
 from __future__ import annotations
@@ -98,10 +97,7 @@ class Study:
             self._said[person.key] = {(one.form, one.item): one for one in said}
 
     def verdicts(self, *, thirds: bool = True) -> list[PersonsVerdict]:
-        """Returns all verdicts, person by person; two doctors of an item stand in the order of the alphabet.
-
-        Thirds see nothing but disputed items.
-        """
+        """Returns all verdicts, person by person, optionally without those of thirds."""
         people = (person for person in self.kept.people if thirds or not person.third)
         return [one for person in people for one in self._said[person.key].values()]
 
@@ -150,13 +146,7 @@ class Study:
             items = self._items(person)
             done = sum(self._is_done(person, one) for one in items)
             progress.append({"name": person.name, "third": person.third, "done": done, "of": len(items)})
-        agreement = []
-        for name in names:
-            # How far the first agree, and which items are decided by all.
-            by_all = {one.question: one for one in agreed(verdicts, name, seed=seed)}
-            for one in agreed(self.verdicts(thirds=False), name, seed=seed):
-                every = by_all[one.question]
-                agreement.append(msgspec.structs.replace(one, decided=every.decided, undecided=every.undecided))
+        thirds = [person.name for person in kept.people if person.third]
         return {
             "id": kept.id,
             "title": kept.set.title,
@@ -165,15 +155,12 @@ class Study:
             "items": Counter(one.form for one in kept.items),
             "progress": progress,
             "disputed": {name: len(disputed(verdicts, name)) for name in names},
-            "agreement": agreement,
+            "agreement": [one for name in names for one in agreed(verdicts, name, seed=seed, thirds=thirds)],
             "figures": {name: figures(verdicts, name, seed=seed) for name in names},
         }
 
     def _items(self, person: Annotator) -> list[StudyItem]:
-        """Returns an annotator's items in an order of its own.
-
-        A third gets those on which others differ, and those it has judged already.
-        """
+        """Returns an annotator's items in order; of a third, the disputed items and those already judged."""
         drawn = []
         for name in self.kept.set.forms:
             of_form = [one for one in self.kept.items if one.form == name]
@@ -245,10 +232,7 @@ _MOST = 300
 
 
 def _material(holdings: Holdings, practice: Path) -> dict[str, tuple[list[Path], str]]:
-    """Returns the files of traces and outcomes that can be judged, and their kind, each under a name that is no path.
-
-    The visits in the folder of practice are offered together.
-    """
+    """Returns the files that can be judged and their kind, by a name that is not a path; played visits are one."""
     files = [file for one in holdings.look().values() for file in one.files if file.kind in _KINDS]
     found: dict[str, tuple[list[Path], str]] = {}
     for file in files[:_MOST]:

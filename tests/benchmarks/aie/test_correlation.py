@@ -5,7 +5,6 @@ from itertools import combinations
 import msgspec
 import pytest
 
-from polyclinic.errors import BadInput
 from polyclinic.evaluations.aie.correlation import FEWEST, MCQE, correlate
 from polyclinic.evaluations.aie.evaluation import DoctorResult
 from polyclinic.judging.pairs import CRITERIA, Preference, judgements_of
@@ -120,11 +119,6 @@ def test_few_doctors_and_no_judge():
     assert set(came.pairs.with_judge.values()) == {None}
     assert msgspec.to_builtins(came)["doctors"]["n"][1][0] == 3
     assert correlate([]).pairs.n[0][0] == 0
-
-
-def test_a_doctor_without_a_group():
-    with pytest.raises(BadInput, match="no group is given for: e"):
-        correlate(DOCTORS, groups=dict.fromkeys("abcd", "open"))
 
 
 def votes(levels, *, upside_down=()):

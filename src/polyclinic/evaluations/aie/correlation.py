@@ -18,7 +18,6 @@ from itertools import combinations
 
 import msgspec
 
-from polyclinic.errors import BadInput
 from polyclinic.evaluations.aie.evaluation import DoctorResult
 from polyclinic.judging.pairs import CRITERIA, Judgements
 from polyclinic.judging.people import comparisons
@@ -76,14 +75,8 @@ def correlate(
     """Correlates all indicators of an evaluation: a judge's where it judged the same visits, and people's.
 
     `groups` has each doctor's, such as open and closed models; None makes no tables of groups.
-
-    Raises:
-        BadInput: a doctor has no group.
     """
     names = [doctor.name for doctor in doctors]
-    missing = [name for name in names if groups is not None and name not in groups]
-    if missing:
-        raise BadInput(f"no group is given for: {', '.join(missing)}")
     among: dict[str, list[tuple[str, str]]] = {}
     if groups is not None:
         order = list(dict.fromkeys(groups[name] for name in names))
@@ -93,10 +86,8 @@ def correlate(
     # Who won against whom, by indicator of the judge and of people; only of doctors that are here.
     compared = {} if judgements is None else {name: judgements.comparisons(*place) for name, place in JUDGED.items()}
     compared |= {name: comparisons(people, f"pairs {view}", one) for name, (view, one) in PEOPLE.items()}
-    for name, some in list(compared.items()):
-        compared[name] = [one for one in some if {one.first, one.second} <= {*names}]
-        if not compared[name] and name in PEOPLE:
-            del compared[name]
+    compared = {name: [c for c in some if {c.first, c.second} <= {*names}] for name, some in compared.items()}
+    compared = {name: some for name, some in compared.items() if some or name not in PEOPLE}
     metrics = doctors[0].summary.metrics if doctors else METRICS
     across: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
     across[MCQE] = [one.mcqe.mean for one in doctors]

@@ -1,7 +1,7 @@
 """Wrong options beside the right one, for cases whose source gives none (aie-saps §2.2.2).
 
 They are the other four of a group of diseases that are hard to tell apart (see `groups`), or a model makes them, as in
-the paper. If there are too few, names are `ranked`: for a disease of the knowledge its differential diagnoses, then
+the paper. If there are too few, names are ranked: for a disease of the knowledge its differential diagnoses, then
 those of its department that share the most symptoms; for another what the case calls its differential, other cases'
 diagnoses, and the knowledge's diseases that fit the patient's complaint and history best.
 """
@@ -9,7 +9,6 @@ diagnoses, and the knowledge's diseases that fit the patient's complaint and his
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,12 +21,10 @@ from rapidfuzz import fuzz
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
-from polyclinic.evaluations.aie.groups import SIZE, groups_of
+from polyclinic.evaluations.aie.groups import SIZE, groups_of, symptoms_told
 from polyclinic.knowledge.disease_names.relation import Relation, known_relation
 from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.lexicon import lexicon_of
-from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import identity
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.mind import describe
@@ -49,51 +46,86 @@ def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) ->
 
     No wrong option is the right one by another name, a kind or a part of it, or another diagnosis of the case.
     """
-    beside = OptionsBeside(cases, knowledge, seed=seed)
-    return [with_question(case, beside.names(case), knowledge, seed=seed) for case in cases]
+    options = _Options(cases, knowledge, seed)
+    return [options.question(case, options.beside(case)) if _lacks(case) else case for case in cases]
 
 
-class OptionsBeside:
-    """Finds what stands beside the right options of some cases."""
+def _lacks(case: Case) -> bool:
+    """Whether a question can be made for a case, and has to be."""
+    return case.question is None and bool(case.truth.diagnoses)
 
-    def __init__(self, cases: Sequence[Case], knowledge: Knowledge, *, seed: int) -> None:
-        self._cases, self._knowledge = cases, knowledge
+
+class _Options:
+    """The options of cases that have a diagnosis and no question."""
+
+    def __init__(self, cases: Sequence[Case], knowledge: Knowledge, seed: int) -> None:
+        self._cases, self._knowledge, self._seed = cases, knowledge, seed
         languages = {case.presentation.language for case in cases}
         self._groups = {language: groups_of(cases, language, knowledge, seed=seed) for language in languages}
 
-    def names(self, case: Case) -> Sequence[str]:
+    def beside(self, case: Case) -> list[str]:
         """Returns names for the wrong options of a case: of a group, or the nearest where none can be used."""
-        if case.question is not None or not case.truth.diagnoses:
-            return ()
-        right = [diagnosis.name for diagnosis in case.truth.diagnoses]
-        known, language = self._knowledge.disease_named(right[0]), case.presentation.language
-        for name in dict.fromkeys((right[0], right[0] if known is None else known.name.get(language))):
+        right, language = case.truth.diagnoses[0].name, case.presentation.language
+        known = self._knowledge.disease_named(right)
+        for name in dict.fromkeys((right, right if known is None else known.name.get(language))):
             for beside in self._groups[language].beside(name, case):
-                if len(found := distinct(right, beside, self._knowledge)) == WRONG_OPTIONS:
+                if len(found := self.distinct(case, beside)) == WRONG_OPTIONS:
                     return found
-        return ranked(case, self._cases, self._knowledge)
+        return self._ranked(case, known)
 
+    def _ranked(self, case: Case, known: Disease | None) -> list[str]:
+        """Returns all names that may stand beside the right one, the best first; `known` is its disease, if any."""
+        right, language = case.truth.diagnoses[0].name, case.presentation.language
+        told = () if known is not None else symptoms_told(case, self._knowledge)
+        names: dict[str, Rank] = {}
+        for disease in self._knowledge.diseases.values():
+            names[disease.name.get(language)] = _fits(disease, told) if known is None else _looks_like(disease, known)
+        for name in case.truth.differential:
+            # Names of the knowledge go first beside one of its own: a name in another style tells itself from them.
+            names.setdefault(name, (2.5 if known is not None else 0.0, 0.0))
+        for other in self._cases:
+            if other.presentation.language == language and other.truth.diagnoses and other is not case:
+                theirs = () if known is not None else symptoms_told(other, self._knowledge)
+                alike = len({*told} & {*theirs}) / len({*told} | {*theirs}) if told and theirs else 0.0
+                names.setdefault(other.truth.diagnoses[0].name, (1.0, -alike) if alike > _SOME else (4.0, -alike))
+        near = {name: fuzz.WRatio(name, right) for name in names}
+        return sorted(names, key=lambda n: (*names[n], -near[n], n))
 
-def ranked(case: Case, cases: Sequence[Case], knowledge: Knowledge) -> list[str]:
-    """Returns names that may stand beside the right one, the best first: of the knowledge, and of the other cases."""
-    if case.question is not None or not case.truth.diagnoses:
-        return []
-    right, language = case.truth.diagnoses[0].name, case.presentation.language
-    known = knowledge.disease_named(right)
-    read = () if known is not None else _read(case, knowledge)
-    names: dict[str, Rank] = {}
-    for disease in knowledge.diseases.values():
-        names[disease.name.get(language)] = _fits(disease, read) if known is None else _looks_like(disease, known)
-    for name in case.truth.differential:
-        # Names of the knowledge go first beside one of its own: a name in another style tells itself from them.
-        names.setdefault(name, (2.5 if known is not None else 0.0, 0.0))
-    for other in cases:
-        if other.presentation.language == language and other.truth.diagnoses and other is not case:
-            theirs = () if known is not None else _read(other, knowledge)
-            alike = len({*read} & {*theirs}) / len({*read} | {*theirs}) if read and theirs else 0.0
-            names.setdefault(other.truth.diagnoses[0].name, (1.0, -alike) if alike > _SOME else (4.0, -alike))
-    near = {name: fuzz.WRatio(name, right) for name in names}
-    return sorted(names, key=lambda n: (*names[n], -near[n], n))
+    def question(self, case: Case, names: Iterable[str]) -> Case:
+        """Returns a case with a question, made of the first of these names that can be wrong options."""
+        right, language = case.truth.diagnoses[0].name, case.presentation.language
+        options = [right, *self.distinct(case, names)]
+        derive(self._seed, case.id, "options").shuffle(options)
+        keyed = dict(zip(ascii_uppercase, options, strict=False))
+        question = Question(id=case.id, stem=_STEM[language], options=keyed, language=language)
+        answers = tuple(key for key, text in keyed.items() if text == right)
+        truth = msgspec.structs.replace(case.truth, answers=answers)
+        return msgspec.structs.replace(case, question=question, truth=truth)
+
+    def distinct(self, case: Case, names: Iterable[str]) -> list[str]:
+        """Returns the first names that are other diseases than those of the case and than those before them."""
+        near, found = [diagnosis.name for diagnosis in case.truth.diagnoses], list[str]()
+        taken = {identity(name, self._knowledge) for name in near}
+        for name in names:
+            if len(found) == WRONG_OPTIONS:
+                break
+            same = identity(name, self._knowledge)
+            if not same or any(same in other or other in same for other in taken):
+                continue
+            if any(self._one_name(name, other) for other in near):
+                continue
+            if all(known_relation(name, other, self._knowledge) is Relation.DIFFERENT for other in near):
+                found.append(name)
+                taken.add(same)
+                near.append(name)
+        return found
+
+    def _one_name(self, a: str, b: str) -> bool:
+        """Whether one name is a part of the other, or the other in another spelling."""
+        plain, other = a.casefold(), b.casefold()
+        if self._knowledge.disease_named(a) is not None and self._knowledge.disease_named(b) is not None:
+            return False
+        return plain in other or other in plain or fuzz.ratio(plain, other) >= _SPELLED
 
 
 def _looks_like(disease: Disease, right: Disease) -> Rank:
@@ -106,66 +138,10 @@ def _looks_like(disease: Disease, right: Disease) -> Rank:
     return (0.0 if looks_like_it else 2.0 if disease.department == right.department else 3.0, -alike)
 
 
-def _fits(disease: Disease, read: Sequence[str]) -> Rank:
+def _fits(disease: Disease, told: Sequence[str]) -> Rank:
     """Returns where a disease stands beside one that the knowledge has not: by how well it fits the patient."""
-    fit = sum(disease.symptoms[symptom][1] for symptom in read if symptom in disease.symptoms) / max(len(read), 1)
+    fit = sum(disease.symptoms[symptom][1] for symptom in told if symptom in disease.symptoms) / max(len(told), 1)
     return (1.0, -fit) if fit > 0 else (5.0, 0.0)
-
-
-@functools.lru_cache(maxsize=4096)
-def _read_texts(texts: tuple[str, ...], language: Language, knowledge: Knowledge) -> tuple[str, ...]:
-    found = lexicon_of(knowledge, language).read_all(texts)
-    return tuple(symptom for symptom, has in found.items() if has)
-
-
-def _read(case: Case, knowledge: Knowledge) -> tuple[str, ...]:
-    """Returns the symptoms that the patient has by its complaint and its history."""
-    history = case.record.history
-    texts = (case.presentation.complaint, *history.symptoms, history.present)
-    return _read_texts(texts, case.presentation.language, knowledge)
-
-
-def with_question(case: Case, names: Iterable[str], knowledge: Knowledge, *, seed: int) -> Case:
-    """Returns a case with a question, made of the first of these names that can be wrong options if it has none."""
-    if case.question is not None or not case.truth.diagnoses:
-        return case
-    right = case.truth.diagnoses[0].name
-    wrong = distinct([d.name for d in case.truth.diagnoses], names, knowledge)[:WRONG_OPTIONS]
-    options = [right, *wrong]
-    derive(seed, case.id, "options").shuffle(options)
-    keyed = dict(zip(ascii_uppercase, options, strict=False))
-    language = case.presentation.language
-    question = Question(id=case.id, stem=_STEM[language], options=keyed, language=language)
-    answers = tuple(key for key, text in keyed.items() if text == right)
-    truth = msgspec.structs.replace(case.truth, answers=answers)
-    return msgspec.structs.replace(case, question=question, truth=truth)
-
-
-def _one_name(a: str, b: str, knowledge: Knowledge) -> bool:
-    """Whether one name is a part of the other, or the other in another spelling."""
-    plain, other = a.casefold(), b.casefold()
-    if knowledge.disease_named(a) is not None and knowledge.disease_named(b) is not None:
-        return False
-    return plain in other or other in plain or fuzz.ratio(plain, other) >= _SPELLED
-
-
-def distinct(right: Sequence[str], names: Iterable[str], knowledge: Knowledge) -> list[str]:
-    """Returns the first names that are other diseases than the right ones and than those before them."""
-    taken = {identity(name, knowledge) for name in right}
-    near, found = list(right), list[str]()
-    for name in names:
-        if len(found) == WRONG_OPTIONS:
-            break
-        same = identity(name, knowledge)
-        if not same or any(same in other or other in same for other in taken):
-            continue
-        if any(_one_name(name, other, knowledge) for other in near):
-            continue
-        if all(known_relation(name, other, knowledge) is Relation.DIFFERENT for other in near):
-            found.append(name)
-            taken.add(same)
-            near.append(name)
-    return found
 
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -199,32 +175,31 @@ async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Kn
 
     If a model gives no usable answer, the knowledge makes the options.
     """
-    beside = OptionsBeside(cases, knowledge, seed=seed)
-    made = await asyncio.gather(*(_make(case, beside, model, knowledge, seed=seed) for case in cases))
+    options = _Options(cases, knowledge, seed)
+    made = await asyncio.gather(*(_make(case, options, model) for case in cases))
     counts = {name: sum(getattr(one, name) for one in made) for name in COUNTS}
     return MadeOptions(cases=tuple(case for one in made for case in one.cases), **counts)
 
 
-async def _make(case: Case, beside: OptionsBeside, model: Model, knowledge: Knowledge, *, seed: int) -> MadeOptions:
-    if case.question is not None or not case.truth.diagnoses:
+async def _make(case: Case, options: _Options, model: Model) -> MadeOptions:
+    if not _lacks(case):
         return MadeOptions(cases=(case,))
-    right = [diagnosis.name for diagnosis in case.truth.diagnoses]
     prompts = read_prompts(PROMPTS)[case.presentation.language]
-    shown = prompts("shown", presentation=describe(case.presentation), diagnosis=right[0])
+    shown = prompts("shown", presentation=describe(case.presentation), diagnosis=case.truth.diagnoses[0].name)
     messages: list[Message] = [("system", prompts("look-alikes")), ("user", shown)]
     named = await _named(model, messages)
-    used = distinct(right, named, knowledge)
+    used = options.distinct(case, named)
     if named and len(used) < WRONG_OPTIONS:
         unusable = "; ".join(name for name in named if name not in used) or "-"
         named += await _named(model, [*messages, ("user", prompts("again", unusable=unusable))])
-        used = distinct(right, named, knowledge)
+        used = options.distinct(case, named)
     dropped = {*named} - {*used}
     if len(used) == WRONG_OPTIONS:  # enough: those are dropped that cannot stand beside the right ones by themselves
-        dropped = {name for name in named if not distinct(right, [name], knowledge)}
-    asked = with_question(case, [*used, *beside.names(case)], knowledge, seed=seed)
+        dropped = {name for name in named if not options.distinct(case, [name])}
+    asked = options.question(case, [*used, *options.beside(case)])
     assert asked.question is not None  # noqa: S101
-    options = "\n".join(f"{key}. {text}" for key, text in asked.question.options.items())
-    alone: list[Message] = [("system", prompts("alone")), ("user", options)]
+    listed = "\n".join(f"{key}. {text}" for key, text in asked.question.options.items())
+    alone: list[Message] = [("system", prompts("alone")), ("user", listed)]
     taken = None
     with suppress(PlayFailure):
         reply = await model.ask(alone, answer=tuple(asked.question.options), purpose="options alone")

@@ -111,15 +111,26 @@ def groups_of(cases: Sequence[Case], language: Language, knowledge: Knowledge, *
     # What patients with a diagnosis that the knowledge has not tell of, with the case's department.
     told: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for case in own if closed else ():
-        name, history = case.truth.diagnoses[0].name, case.record.history
+        name = case.truth.diagnoses[0].name
         if knowledge.disease_named(name) is None:
-            texts = (case.presentation.complaint, *history.symptoms, history.present)
-            found = lexicon_of(knowledge, language).read_all(texts)
-            told[name] += [(symptom, case.department) for symptom, has in found.items() if has]
+            told[name] += [(symptom, case.department) for symptom in symptoms_told(case, knowledge)]
     if not told:
         return OptionGroups(*_known_options(names, language, knowledge), seed=seed)
     options = [_option(name, known.get(name), told, knowledge) for name in names]
     return OptionGroups(options, _likeness(options), seed=seed)
+
+
+def symptoms_told(case: Case, knowledge: Knowledge) -> tuple[str, ...]:
+    """Returns the symptoms that the patient has by its complaint and its history."""
+    history = case.record.history
+    texts = (case.presentation.complaint, *history.symptoms, history.present)
+    return _read_texts(texts, case.presentation.language, knowledge)
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_texts(texts: tuple[str, ...], language: Language, knowledge: Knowledge) -> tuple[str, ...]:
+    found = lexicon_of(knowledge, language).read_all(texts)
+    return tuple(symptom for symptom, has in found.items() if has)
 
 
 @functools.lru_cache(maxsize=16)

@@ -22,7 +22,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import UserError, meant
+from polyclinic.errors import UserError
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
 from polyclinic.evaluations.measuring import item_row, picked, show_compared
 from polyclinic.evaluations.mvme.evaluation import (
@@ -55,7 +55,6 @@ from polyclinic.metrics.recorded_reports import AspectMean, MissingGrade, Ties, 
 from polyclinic.metrics.recorded_reports import summarise as summarise_grades
 from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTotal
-from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.options import (
@@ -75,7 +74,7 @@ from polyclinic.run.output import Output, output_of_visits
 from polyclinic.settings import setting
 from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
-from polyclinic.terminal.screen import plain
+from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import Column, cell, table, table_of
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
@@ -260,11 +259,7 @@ def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
 def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
     """Reads the cases and who takes part, and checks the options against the protocol."""
     named = entrants_of(options)
-    if options.judge != "rules" and model_of(options.judge) is None:
-        raise UserError(
-            f"no judge {options.judge!r}{meant(options.judge, ['rules'])}; allowed: rules, or a model: local, "
-            "direct/NAME, openai/NAME"
-        )
+    check_judge(options.judge, also="rules")
     director = options.director if any(len(one.minds) > 1 for one in named) else None
     rules = setup.follow(
         options.protocol, patient=options.patient, examiner=options.examiner, director=director, judge=options.judge
@@ -274,9 +269,8 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
     rules.check_value("team.max-rounds", options.max_rounds, settings.rounds)
     rules.check_value("--order", options.order, settings.order)
     if settings.personas.paper == "model":
-        by_templates = options.personas == TEMPLATES
-        told = "has personas that a model makes"
-        rules.check_switch("mvme.personas templates", by_templates, told, settings.personas.section)
+        told, section = "has personas that a model makes", settings.personas.section
+        rules.check_switch("mvme.personas templates", options.personas == TEMPLATES, told, section)
     minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
     cases = setup.cases(options, minds, needs=_lacks)[: options.limit]
 
@@ -290,13 +284,11 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
     words |= people_words(people, "failures", FailureReason)
     languages = {case.presentation.language for case in cases}
     linkers = linkers_for(languages, options.table, nearest=rules.of(settings.links) == "ten nearest titles")
-    names_by = options.names_by
-    if rules.of(settings.names) == "model" and linkers:
-        names_by = names_by or options.judge
+    if languages - linkers.keys():
+        note("no ICD-10 for the Chinese cases; mvme.table names a table of Chinese titles")
+    names_by = options.names_by or (options.judge if rules.of(settings.names) == "model" and linkers else None)
     check_judge(names_by, option="--names-by")
-    personas = options.personas
-    if rules.of(settings.personas) == "model":
-        personas = personas or options.patient
+    personas = options.personas or (options.patient if rules.of(settings.personas) == "model" else None)
     order, staging = Order(options.order or rules.of(settings.order)), staging_of(rules)
     alone = all(one.one_step for one in named)
     temperature = setup.run.config.models.temperature
@@ -340,13 +332,11 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             "seed": setup.seed,
         }
         by_people = figures(people, "grades", seed=setup.seed)
-        no_table = "No ICD-10 for the Chinese cases: name a table of Chinese titles with mvme.table."
-        note = no_table if languages - linkers.keys() else ""
         entrants = {
             one.name: Entrant(one.name, tuple(opened.minds[mind] for mind in one.minds), one.one_step, one.disputes)
             for one in named
         }
-        return plays.by(entrants, lambda result: _output(result, about, by_people, note))
+        return plays.by(entrants, lambda result: _output(result, about, by_people))
 
     return Plan(
         prepare=prepare,
@@ -379,13 +369,11 @@ def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> 
     )
 
 
-def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, PeopleFigures], note: str) -> Output:
-    """Returns the output, with how the evaluation was held, people's grades, and a note below the tables."""
+def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, PeopleFigures]) -> Output:
+    """Returns the output, with how the evaluation was held and people's grades."""
 
     def show(screen: Console) -> None:
         show_mvme(screen, result, people)
-        if note:
-            screen.print(note, style="yellow", soft_wrap=True)
         screen.print("; ".join(f"{name}: {about[name]}" for name in ("protocol", "cases", "patient", "seed")))
 
     names = ("judge", "judge_version", "judge_prompts", "names_by", "names_by_rules", "comparisons", "ties")

@@ -1,8 +1,7 @@
-"""The place where a person plays: what is shown there, and what is typed, line by line, for one visit after the other.
+"""The terminal at which a person plays: what is shown and typed, line by line, one visit at a time.
 
-Lines can be kept in a session file. Who plays takes it up again by the same command: what was typed is not asked for
-again, and the last line can be taken back, as long as everybody else does the same again (rules do; models from a
-journal).
+Typed lines can be kept in a session file. The same command resumes it: kept lines are not asked for again, and the last
+one can be taken back, provided that all others answer as before (rules do, and models from a journal).
 """
 
 from __future__ import annotations
@@ -156,10 +155,7 @@ class Desk:
 
     @asynccontextmanager
     async def at(self, seat: str) -> AsyncIterator[bool]:
-        """Waits until the desk is free for a seat; who has just answered comes first.
-
-        Yields whether the seat was the last to answer, so that what it was shown is still to be read.
-        """
+        """Waits until the desk is free for a seat, the last seat first; yields whether that was this one."""
         loop = asyncio.get_running_loop()
         while True:
             async with self._free:
@@ -221,10 +217,11 @@ class NoAnswer(Exception):
 class DeskSeat(ABC):
     """The mind of a person at the desk, in one role of one visit.
 
-    While lines are played again nothing is shown; before the first that is typed now, all of it is, once.
+    While kept lines are replayed nothing is shown; everything is shown once before the first new line.
     """
 
     name = "human"
+    reads = False
     role: ClassVar[Role]
     purposes: ClassVar[Collection[Purpose]]
     commands: ClassVar[tuple[str, ...]]
@@ -268,10 +265,9 @@ class DeskSeat(ABC):
     async def ask(
         self, prompt: str, say: Mapping[str, str], read: Callable[[str, str], T], *, stays: str = "", later: str = ""
     ) -> T:
-        """Returns what `read` makes of a line without its command, and of the command; "" where there is none.
+        """Asks for lines until `read`, which gets a line and its command, does not raise NoAnswer; returns its result.
 
-        Where `read` raises NoAnswer the next line is asked for, by the prompt for `later` if there is one. Only lines
-        that answer are kept; they can be taken back, but for the command that `stays`.
+        After the first line the prompt is `later`, if given. Only answers are kept; all but `stays` can be taken back.
         """
         while True:
             self.is_again = self.desk.is_playing_again(self.seat)

@@ -1,7 +1,4 @@
-"""A person at the desk as the doctor, the nurse or the patient, or on a page in the doctor's chair.
-
-The doctor asks, orders by name, reports by a form, and gets hints of a doctor by rules.
-"""
+"""A person as the doctor, the nurse or the patient at the desk, or as the doctor on a page."""
 
 from __future__ import annotations
 
@@ -45,10 +42,10 @@ class OrderNames:
             self._names[id] = {name.casefold() for name in names}
 
     def titles(self, typed: str, language: Language) -> list[str]:
-        """Returns the titles that something typed may mean, the nearest first; all of them where it is empty.
+        """Returns the titles that typed text may mean, the nearest first; all titles if it is empty.
 
-        Those whose name it is in full; else those of which a name begins with it, or holds all its words; else those
-        whose name it nearly is. Of these, titles that hold what was typed come before those one of whose items does.
+        A full name counts first, then the beginning or all words of a name, then a similar name. Titles that contain
+        the text precede those whose items do.
         """
         word = typed.strip().casefold()
         parts = word.split()
@@ -96,6 +93,7 @@ class SeatedDoctor:
     """A mind for the `Doctor` of one visit, by the moves that come from a chair."""
 
     name = "human"
+    reads = False
 
     def __init__(self, chair: Chair, adviser: Adviser) -> None:
         self._chair, self._adviser = chair, adviser
@@ -122,6 +120,7 @@ class SeatedDoctor:
 class HumanDoctor(DeskSeat):
     """The doctor of one visit at the desk, which is a chair too."""
 
+    sees = True
     role = Role.DOCTOR
     purposes = (Purpose.SPEAK, Purpose.REPORT, Purpose.REVISE, Purpose.CHOOSE, Purpose.PLAN, Purpose.NEXT_STEP)
     commands = ("undo", "leave", "done", "order", "list", "hint", "back")
@@ -224,10 +223,7 @@ class HumanDoctor(DeskSeat):
         self.show(say["hint diseases"].format(names=", ".join(told)))
 
     async def _form(self, say: dict[str, str]) -> ReportMove:
-        """Asks for the five parts of a report, each line by line, an empty line after the last.
-
-        Where no diagnosis is given the report stays as it was.
-        """
+        """Asks for the five parts of a report, line by line; without a diagnosis, the earlier report is kept."""
 
         def read(line: str, command: str) -> tuple[str, bool]:
             if command not in ("", "back"):

@@ -72,16 +72,16 @@ def utterances(document: dict[str, Any]) -> Iterator[tuple[int, str, str]]:
                 yield from utterances({"kind": "visit", "events": held["events"]})
 
 
+_WRITTEN = ("reported", "revised", "disputed", "shared", "established", "failed")  # events with texts to read
+
+
 def _said_in_event(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    match event.get("event", ""):
-        case "said":
-            yield event.get("who", ""), event.get("text", "")
-        case "examined":
-            yield "examiner", event.get("text", "")
-        case "reported" | "revised" as kind:
-            yield kind, "; ".join(_texts(event.get("report", {})))
-        case "disputed" | "shared" | "established" | "failed" as kind:
-            yield kind, "; ".join(_texts({key: one for key, one in event.items() if key not in ("event", "seq")}))
+    kind = event.get("event", "")
+    if kind in ("said", "examined"):
+        yield event.get("who", "examiner"), event.get("text", "")
+    elif kind in _WRITTEN:
+        rest = {name: one for name, one in event.items() if name not in ("event", "seq")}
+        yield kind, "; ".join(_texts(event.get("report", rest)))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -173,6 +173,18 @@ def _indexed(path: Path, kind: RecordingKind, *_state: int) -> RecordingFile:
 _ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
 
 
+def run_facts(run: RecordedRun) -> dict[str, Any]:
+    """Returns how a run was configured, and how far it has come."""
+    about, setup = run.configuration, run.configuration.get("setup") or {}
+    return {
+        "events": len(run),
+        "t": run.rows(len(run) - 1, 1)[0][1] if len(run) else 0,
+        **{name: about.get(name) for name in ("residents", "days", "seed")},
+        "hospital": (about.get("hospital") or {}).get("name"),
+        "minds": {role: setup.get(role) for role in _ROLES[:4]},
+    }
+
+
 class RunVisits:
     """The visits of a run of the hospital, in the place of a file; a line is a visit's number, the first 0."""
 
@@ -183,12 +195,7 @@ class RunVisits:
         with RecordedRun(path) as run:
             self.keys = tuple(run.episode_keys())
             self._minds: dict[str, Any] = run.configuration.get("setup") or {}
-            self.about = {
-                "visits": len(self.keys),
-                "package": run.package,
-                "minds": {role: self._minds.get(role) for role in _ROLES[:4]},
-                "seed": run.configuration.get("seed"),
-            }
+            self.about = run_facts(run) | {"visits": len(self.keys), "package": run.package}
         self.lines = range(len(self.keys))
 
     def listed(self, lines: Sequence[int]) -> list[dict[str, Any]]:

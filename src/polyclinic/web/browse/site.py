@@ -1,7 +1,6 @@
-"""A copy of results that opens from disk, or lies with any host of files.
+"""A copy of the results that opens from disk, or on any static file server.
 
-A page that was opened from disk may fetch nothing. It may load scripts beside it, so that every document of the server
-is one here, `polyclinicTells("key", {...})`, which the page loads when it is wanted.
+A page opened from disk cannot fetch, but can load scripts, so each document is a script, `polyclinicTells(key, {...})`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The cases that can be played, in sets; a case is known by a key that says nothing of it.
+"""The cases that can be played, in sets, each case under a key that reveals nothing.
 
-An id may name the disease, and so may a file's department and source: none of them is in what is offered, which is the
-presentation alone, as a doctor reads it at the door.
+Ids, departments and sources may name the disease, so only the presentation is offered.
 """
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ class _CaseSet:
 
 
 class Catalogue:
-    """Sets of cases by name, each read when it is first needed.
-
-    The `files` are the user's own, besides those that come with the package; a set is called after its file.
-    """
+    """Sets of cases by name, read when they are first needed: those of the package, and the user's `files`."""
 
     def __init__(self, files: Sequence[Path] = ()) -> None:
         self._paths: dict[str, str | Path] = {name: name for name in SHIPPED}

@@ -1,7 +1,7 @@
-"""Classes: a teacher's set of cases, a link for each student, and what came of it.
+"""Classes: a teacher's set of cases, a link for each student, and the results.
 
-A student's link opens that student's visits and nothing else; its key cannot be guessed. No student receives the truth
-before the end of a visit or, in a class that holds scores back, before the teacher releases them.
+A student's link opens only that student's visits, and its key cannot be guessed. The truth is shown at the end of a
+visit or, if the class holds scores back, when the teacher releases them.
 """
 
 from __future__ import annotations

@@ -180,7 +180,14 @@ def _visit_routes(
     async def moved(next_move: _NextMove, **at: Any) -> Any:
         sitting, move = sitting_of(**at), next_move.move
         if isinstance(move, OrderMove):
-            move = OrderMove(names=tuple(_ordered(visits, sitting, name) for name in move.names))
+            names = []
+            for name in move.names:
+                meant = visits.order_names.meant(name, sitting.case.presentation.language)
+                if len(meant) > 1:
+                    among = ", ".join(meant[:_COMPLETED])
+                    raise RequestRefused(f"{name[:80]!r} may mean several examinations: {among}; name one", 422)
+                names.append((meant or [name.strip()])[0])
+            move = OrderMove(names=tuple(names))
         await sitting.make(move, after=next_move.after)
         if isinstance(move, ReportMove):
             await visits.scored(sitting)
@@ -212,15 +219,6 @@ def _visit_routes(
         get(f"{base}/score", scored),
         get(f"{base}/trace", trace),
     ]
-
-
-def _ordered(visits: PlayedVisits, sitting: Sitting, name: str) -> str:
-    """Returns the name in full of what is ordered; as it was written where no examination is called so."""
-    meant = visits.order_names.meant(name, sitting.case.presentation.language)
-    if len(meant) > 1:
-        among = ", ".join(meant[:_COMPLETED])
-        raise RequestRefused(f"{name[:80]!r} may mean several examinations: {among}; name one", 422)
-    return (meant or [name.strip()])[0]
 
 
 def _names(path: str, visits: PlayedVisits) -> BaseRoute:

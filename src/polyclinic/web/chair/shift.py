@@ -1,8 +1,7 @@
 """A triage shift: a person plays the nurse, patient after patient, and decides how soon each must be seen.
 
-The nurse sees each patient and the vital signs, may ask a few questions, and gives a level of the five-level index. The
-right levels, and those of the nurse by rules, are shown when the shift is over. Questions and levels are kept in their
-order; for each view, the patient at the door is received again with them.
+The nurse sees each patient and the vital signs, may ask a few questions, and gives one of five levels. The right levels
+are shown at the end. For each view, the patient is received again with the questions that were asked.
 """
 
 from __future__ import annotations
@@ -69,10 +68,7 @@ class NurseShift:
         return len(judged), moves[judged[-1] + 1 if judged else 0 :]
 
     async def view(self) -> dict[str, Any]:
-        """Returns the shift as far as it has come; the patients are revealed when it is over.
-
-        `number` is that of the patient at the door, from 1; after the last patient the shift is over.
-        """
+        """Returns the shift as far as it has come; `number` is that of the current patient, from 1."""
         number, asked = self._at()
         shown = {"id": self._kept.id, "moves": len(self._kept.moves), "number": number + 1, "of": len(self._cases)}
         if number == len(self._cases):

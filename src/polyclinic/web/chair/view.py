@@ -18,10 +18,7 @@ from polyclinic.web.chair.visits import Sitting
 
 
 def shown_results(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Returns all results of a visit, in the order in which they were first measured.
-
-    `low` and `high` are the ends of the reference range, if known; each value has the doctor's turn in which it came.
-    """
+    """Returns the results of a visit by item, each value with the doctor's turn, and the reference range if known."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     examined = [event for event in events if isinstance(event, Examined)]
     for event in examined:
@@ -38,10 +35,7 @@ def shown_results(events: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 def view(sitting: Sitting) -> dict[str, Any]:
-    """Returns the visit as far as it has come.
-
-    `moves` is the number of moves so far, which the next one is sent with; `next_hint` the next hint at this place.
-    """
+    """Returns the visit as far as it has come; `moves` is sent with the next move."""
     events = [event for event in sitting.trace if isinstance(event, Said | Examined)]
     now = {given.hint.rung for given in sitting.hints if given.turn == sitting.turn}
     rung = next((rung for rung in Rung if rung not in now), None) if sitting.played.hints else None

@@ -1,8 +1,8 @@
-"""Visits that people play in a browser: move after move, kept, and held by the same loop as any visit.
+"""Visits that people play in a browser, move by move, in the same loop as any visit.
 
-A visit runs in its own task, which waits for the next move. After a restart, or when a move was taken back, it is held
-again with the moves that remain: rules do the same again, and models answer from a journal. All moves are kept, also
-those that were taken back. The trace of a visit that is over is a file, as any other.
+Each visit runs in its own task, which waits for the next move. After a restart or an undo it is replayed with the
+remaining moves: rules answer as before, and models from a journal. All moves are kept. The trace of a completed visit
+is a normal trace file.
 """
 
 from __future__ import annotations
@@ -76,10 +76,9 @@ class GivenHint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sitting:
-    """One visit that is played; see the module.
+    """One visit that is played, from the case and the moves that are kept; see the module.
 
-    It begins with the case and the moves that are kept. `minds` returns the players for a patient of that name.
-    `answers` are those that models gave in this visit before, so that a visit held again comes out the same.
+    `minds` returns the players for a patient's name; `answers` are the earlier answers of models in this visit.
     """
 
     def __init__(
@@ -259,10 +258,7 @@ class PlayedVisits:
         return self._sittings[id]
 
     def of_nobodys_class(self, most: int) -> list[tuple[Sitting, Scored | None]]:
-        """Returns the latest visits that no student plays, each with its score where it is over.
-
-        Visits that cannot be read, or whose case is no longer offered, are left out.
-        """
+        """Returns the latest visits that belong to no class, with their scores, if they can be read and are offered."""
         found: list[tuple[Sitting, Scored | None]] = []
         for id, entries in self.practice.latest("visit", list[VisitEntry], _LOOKED).items():
             with suppress(UserError, IndexError):
