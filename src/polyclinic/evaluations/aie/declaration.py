@@ -44,7 +44,7 @@ from polyclinic.evaluations.aie.evaluation import (
 from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import item_row, picked, show_compared
+from polyclinic.evaluations.measuring import output_of_visits, picked, show_compared
 from polyclinic.evaluations.people import show_judgements
 from polyclinic.evaluations.protocol import staging_of
 from polyclinic.frames import Tabular
@@ -58,7 +58,7 @@ from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
 from polyclinic.protocols.papers import AieSettings
-from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import (
     POSITIVE,
     CaseOptions,
@@ -69,7 +69,7 @@ from polyclinic.run.options import (
     Several,
     each_once,
 )
-from polyclinic.run.output import Output, output_of_visits
+from polyclinic.run.output import Output
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, crossed, show_problems
@@ -274,10 +274,6 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
     metrics = result.doctors[0].summary.metrics
     doctors = {one.name: one for one in result.doctors}
 
-    def row(name: str, visit: Visit) -> ItemRow:
-        values = doctors[name].values.get(visit.case, {})
-        return item_row(values, item=visit.case, model=name, seed=seed, end=str(visit.end))
-
     def show(screen: Console) -> None:
         show_evaluation(screen, result)
         if made is not None:
@@ -293,7 +289,8 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
     named = shlex.quote(options.cases).replace("{", "{{").replace("}", "}}")
     return output_of_visits(
         {name: one.visits for name, one in doctors.items()},
-        row,
+        lambda name, visit: {"values": doctors[name].values.get(visit.case, {}), "end": str(visit.end)},
+        seed=seed,
         document={
             "protocol": options.protocol,
             "patient": options.patient,

@@ -24,7 +24,7 @@ from rich.console import Console
 from polyclinic.cases.case import Case
 from polyclinic.errors import UserError
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import item_row, picked, show_compared
+from polyclinic.evaluations.measuring import output_of_visits, picked, show_compared
 from polyclinic.evaluations.mvme.evaluation import (
     Consultations,
     Entrant,
@@ -56,7 +56,7 @@ from polyclinic.metrics.recorded_reports import summarise as summarise_grades
 from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTotal
 from polyclinic.protocols.papers import MvmeSettings
-from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import (
     FILE,
     FILES,
@@ -70,7 +70,7 @@ from polyclinic.run.options import (
     TeamOptions,
     each_once,
 )
-from polyclinic.run.output import Output, output_of_visits
+from polyclinic.run.output import Output
 from polyclinic.settings import setting
 from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
@@ -355,17 +355,6 @@ def _lacks(case: Case) -> str:
 MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
 
-def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> ItemRow:
-    """Returns the grades of a case, 1 to 4; a visit that failed has none."""
-    return item_row(
-        entrant.values.get(visit.case, {}),
-        item=visit.case,
-        model=entrant.name,
-        seed=seed,
-        **msgspec.structs.asdict(entrant.calls.get(visit.case, CallTotal())),
-    )
-
-
 def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, PeopleFigures]) -> Output:
     """Returns the output, with how the evaluation was held and people's grades."""
 
@@ -379,7 +368,11 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, P
     entrants = {one.name: one for one in result.entrants}
     return output_of_visits(
         {name: one.visits for name, one in entrants.items()},
-        lambda name, visit: mvme_row(entrants[name], visit, seed=about["seed"]),
+        lambda name, visit: {
+            "values": entrants[name].values.get(visit.case, {}),
+            **msgspec.structs.asdict(entrants[name].calls.get(visit.case, CallTotal())),
+        },
+        seed=about["seed"],
         document=document | ({"people": people} if people else {}),
         show=show,
         files={
