@@ -218,14 +218,11 @@ class Opened:
         """Returns, for a method's label, the model for each item; its answers are kept under label and item."""
         tuning = [] if max_tokens is None else [Tuning(max_tokens=max_tokens)]
 
-        def of_method(label: str) -> ModelFor:
-            def model_for(item: str) -> Model:
-                asker = Asker(label, f"{label} {item}", item=item, player=label)
-                return with_hooks(self.session.model(model, asker), *tuning)
+        def model_for(label: str, item: str) -> Model:
+            asker = Asker(label, f"{label} {item}", item=item, player=label)
+            return with_hooks(self.session.model(model, asker), *tuning)
 
-            return model_for
-
-        return of_method
+        return lambda label: partial(model_for, label)
 
     @property
     def ending(self) -> RunStopped | None:
