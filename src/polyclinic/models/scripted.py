@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import msgspec
 
 from polyclinic.errors import BadInput, ScriptError
 from polyclinic.files import check_file, decode
 from polyclinic.models.answers import Completion
-from polyclinic.models.model import Answer, AskOptions, Messages, Reply
+from polyclinic.models.model import AskOptions
 from polyclinic.models.provider import Provider, Said
 from polyclinic.models.schema import Form
 from polyclinic.opened_files import read_at_once
@@ -46,30 +46,23 @@ class Scripted(Provider):
             raise BadInput(f"a script is a JSON list or object ({error})", path=path) from None
         return cls(script, name=f"scripted/{path.name}", repairs=repairs)
 
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks, and counts the questions; see `Model.ask`."""
-        self.asked += 1
-        return await super().ask(messages, answer=answer, **options)
-
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Answers from the script; see `Provider.complete`."""
+        self.asked += 1
         purpose = f" ({options['purpose']})" if options.get("purpose") else ""
         where = f"{self.name}, question {self.asked}{purpose}"
         last = said[-1][1] if said else ""
         text = last if isinstance(last, str) else "\n".join(part.text for part in last if hasattr(part, "text"))
-        line = self._line(said, text)
-        if line is _NOTHING:
+        if isinstance(self._script, Iterator):
+            line = next(self._script, _NOTHING)
+        elif isinstance(self._script, Mapping):
+            line = self._script.get(text, _NOTHING)
+        else:
+            line = self._script(said)
+        if line is _NOTHING or (line is None and callable(self._script)):
             spent = isinstance(self._script, Iterator)
             problem = "the script is spent; it was asked" if spent else "the script has no answer to"
             raise ScriptError(f"{where}: {problem}: {text[:200]!r}")
         if isinstance(line, BaseException):
             raise line
         return Completion(line if isinstance(line, str) else msgspec.json.encode(line).decode())
-
-    def _line(self, said: Said, text: str) -> Any:
-        if isinstance(self._script, Iterator):
-            return next(self._script, _NOTHING)
-        if isinstance(self._script, Mapping):
-            return self._script.get(text, _NOTHING)
-        line = self._script(said)
-        return _NOTHING if line is None else line
