@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 
 from polyclinic.errors import BadInput, ScriptError
 from polyclinic.files import check_file, decode
 from polyclinic.models.answers import Completion
-from polyclinic.models.model import AskOptions
+from polyclinic.models.model import Answer, AskOptions, Messages, Reply
 from polyclinic.models.provider import Provider, Said
 from polyclinic.models.schema import Form
 from polyclinic.opened_files import read_at_once
@@ -46,9 +46,13 @@ class Scripted(Provider):
             raise BadInput(f"a script is a JSON list or object ({error})", path=path) from None
         return cls(script, name=f"scripted/{path.name}", repairs=repairs)
 
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Asks, and counts the questions; see `Model.ask`."""
+        self.asked += 1
+        return await super().ask(messages, answer=answer, **options)
+
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Answers from the script; see `Provider.complete`."""
-        self.asked += 1
         purpose = f" ({options['purpose']})" if options.get("purpose") else ""
         where = f"{self.name}, question {self.asked}{purpose}"
         last = said[-1][1] if said else ""
