@@ -80,7 +80,7 @@ def large():
             every = memory.records[ClinicalTask.DIAGNOSIS].vectors
             for vector in vectors(200):
                 began, cpu = time.perf_counter(), time.process_time()
-                memory.recall(ClinicalTask.DIAGNOSIS, vector, records=3, experience=3)
+                memory.recall(ClinicalTask.DIAGNOSIS, vector, (3, 3))
                 looks.append(1000 * (time.perf_counter() - began))
                 worked.append(1000 * (time.process_time() - cpu))
                 cpu = time.process_time()

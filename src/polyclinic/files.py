@@ -165,12 +165,12 @@ def too_large() -> str:
     return f"the record is larger than {MAX_RECORD_BYTES >> 20} MiB, the most that one may hold"
 
 
-def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
+def decode(raw: bytes, *, path: Path) -> str:
     """Decodes UTF-8, or says at which byte it is none."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise BadInput(_no_utf8(error, raw), path=path, line=line) from None
+        raise BadInput(_no_utf8(error, raw), path=path) from None
 
 
 def _no_utf8(error: UnicodeDecodeError, raw: bytes) -> str:

@@ -29,14 +29,9 @@ def ended_by_hand(is_stopped: Callable[[], bool]) -> Iterator[None]:
         raise StoppedByHand("interrupted") from None
 
 
-async def run_all(
-    makes: Iterable[Callable[[], Awaitable[T]]],
-    *,
-    at_once: int = AT_ONCE,
-    is_stopped: Callable[[], bool] = lambda: False,
-) -> list[T]:
+async def run_all(makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE) -> list[T]:
     """Runs all, some at a time, and returns the results in order; an error ends all before it is raised."""
-    results, error = await run_until_error(makes, at_once=at_once, is_stopped=is_stopped)
+    results, error = await run_until_error(makes, at_once=at_once, is_stopped=lambda: False)
     if error is not None:
         raise error
     return results

@@ -5,29 +5,28 @@ import dataclasses
 import pytest
 
 from polyclinic.cli.evolve import PracticeOptions, check_practice, say_practice
-from polyclinic.cli.run import PaperTown, town_of
+from polyclinic.cli.run import TOWN, TownOptions, town_of
 from polyclinic.errors import UserError
 
-NOTHING = PaperTown(None, None, "", "")
 MODELS = {"doctor": "direct/d", "patient": "direct/p", "nurse": "direct/n"}
 
 
 def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
-    assert town_of("ours", NOTHING, doctor="rules", patient="rules", nurse="rules") == NOTHING
+    assert town_of("ours", TOWN, "", "", doctor="rules", patient="rules", nurse="rules") == (TOWN, "", "")
     assert capsys.readouterr().err == ""
-    found = town_of("paper", NOTHING, **MODELS)
-    assert found == PaperTown("agent-hospital", 1, "direct/p", "direct/p")
+    town, *written = town_of("paper", TOWN, "", "", **MODELS)
+    assert (town.hospital, town.examinations, written) == ("agent-hospital", 1, ["direct/p", "direct/p"])
     assert "other than in the paper: 5 points of every run" in capsys.readouterr().err
-    named = town_of("paper", PaperTown("agent-hospital", 1, "direct/w", "direct/c"), **MODELS)
-    assert named[2:] == ("direct/w", "direct/c")
+    named = TownOptions(hospital="agent-hospital", examinations=1)
+    assert town_of("paper", named, "direct/w", "direct/c", **MODELS)[1:] == ("direct/w", "direct/c")
     for given, minds, told in (
-        (NOTHING, MODELS | {"nurse": "rules"}, "a model for the nurse"),
-        (NOTHING, MODELS | {"doctor": "recall"}, "--doctor is 'recall'"),
-        (NOTHING._replace(hospital="mine.yaml"), MODELS, "leave out --hospital"),
-        (NOTHING._replace(examinations=3), MODELS, "run.examinations is 3"),
+        (TOWN, MODELS | {"nurse": "rules"}, "a model for the nurse"),
+        (TOWN, MODELS | {"doctor": "recall"}, "--doctor is 'recall'"),
+        (TownOptions(hospital="mine.yaml"), MODELS, "leave out --hospital"),
+        (TownOptions(examinations=3), MODELS, "run.examinations is 3"),
     ):
         with pytest.raises(UserError, match=told):
-            town_of("paper", given, **minds)
+            town_of("paper", given, "", "", **minds)
 
 
 def test_a_practice(capsys):

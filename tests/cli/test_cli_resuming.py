@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from polyclinic import fingerprints
-from polyclinic.cli.run import check_as_begun, made_of
+from polyclinic.cli.run import check_as_begun, fingerprints_of
 from polyclinic.errors import UserError
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
@@ -19,7 +19,7 @@ def began():
     setup = Setup(seed=1, doctor="direct/m", base_url="http://a/v1", token_budget=100)
     hospital = read_hospital(None, read_knowledge())
     configuration = Configuration(hospital=hospital, residents=60, days=1, seed=1, setup=setup)
-    return msgspec.structs.replace(configuration, made_of=made_of(configuration))
+    return msgspec.structs.replace(configuration, made_of=fingerprints_of(configuration))
 
 
 @pytest.fixture
@@ -54,6 +54,6 @@ def test_limits_and_keys_may_differ(kept, began):
 
 def test_another_knowledge_or_other_prompts_are_refused_by_name(kept, began, monkeypatch):
     now = fingerprints.of_package()
-    monkeypatch.setattr("polyclinic.cli.run.of_package", lambda: now | {"knowledge": "x", "prompts": "y"})
+    monkeypatch.setattr("polyclinic.results.provenance.of_package", lambda: now | {"knowledge": "x", "prompts": "y"})
     with pytest.raises(UserError, match=r"begun with another version of knowledge and prompts; name another folder"):
-        check_as_begun(kept, msgspec.structs.replace(began, made_of=made_of(began)))
+        check_as_begun(kept, msgspec.structs.replace(began, made_of=fingerprints_of(began)))

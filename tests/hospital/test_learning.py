@@ -150,7 +150,7 @@ async def test_a_version_stays_what_it_was(knowledge):
     found = {}
     for version in reversed(versions):
         for holder in ("d0", "d1"):
-            came = await lived.memories.of(holder, version, records=9, experience=9).bring(situation)
+            came = await lived.memories.of(holder, version).bring(situation)
             found[version, holder] = [record.asked.case for record, _ in came.records]
     assert [found[v, "d1"] for v in versions] == [[], ["r1-d0000"], ["r1-d0000"], ["r1-d0000", "r3-d0000"]]
     assert [found[v, "d0"] for v in versions] == [[], [], ["r2-d0000"], ["r2-d0000"]]

@@ -26,7 +26,7 @@ def test_what_was_committed_is_there_again(tmp_path):
     with open_memory(tmp_path) as memory:
         assert [new[:2] for new in memory.news()] == [(ClinicalTask.DIAGNOSIS, RIGHT), (ClinicalTask.TREATMENT, LESSON)]
         assert memory.notes() == [Note(1, "batch", b"came")]
-        found = memory.recall(ClinicalTask.TREATMENT, np.array([0, 1], "f4"), records=3, experience=1)
+        found = memory.recall(ClinicalTask.TREATMENT, np.array([0, 1], "f4"), (3, 1))
         assert (found.records.places.tolist(), found.experience.cosines.tolist()) == ([], [1.0])
 
 
@@ -67,7 +67,7 @@ def test_experience_is_used_once_there_is_enough_of_it():
     memory = DoctorMemory(ABOUT)
     for expected in (0, 0, 3, 3):
         memory.commit([new(entry=LESSON)])
-        found = memory.recall(ClinicalTask.DIAGNOSIS, np.array([1, 0], "f4"), records=3, experience=3)
+        found = memory.recall(ClinicalTask.DIAGNOSIS, np.array([1, 0], "f4"), (3, 3))
         assert len(found.experience.places) == expected
 
 

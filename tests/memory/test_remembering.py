@@ -46,7 +46,7 @@ def memory(*, language="en", principles=("High fever first.", "Never mind.", TRI
 
 
 def recollection(**options):
-    return Recollection(memory(**options), CaseWordsEmbedder(), records=2)
+    return Recollection(memory(**options), CaseWordsEmbedder(), wanted=(2, 3))
 
 
 def situation(picture="high fever", task=ClinicalTask.DIAGNOSIS, language="en"):

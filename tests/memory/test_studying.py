@@ -71,7 +71,7 @@ async def test_what_is_answered_rightly_is_kept_with_where_it_is_from(language):
     assert (record.passage, record.written_by, record.answered_by) == ("book#flu", "scripted", "scripted")
     assert record.question.options[record.key] == OPTIONS[language][0]
     assert (record.evidence, record.reasoning) == (EVIDENCE[language], "as it is known")
-    assert (studied.questions, studied.wrong, studied.refused) == (1, 0, {})
+    assert (len(studied.records), studied.wrong, studied.refused) == (1, 0, {})
     assert seen[0][1].count("===") == 4  # a passage cannot end itself
 
 

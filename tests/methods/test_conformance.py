@@ -261,7 +261,7 @@ async def test_no_key_reaches_a_prompt(name):
         (chosen,) = choose([name])
         put = answering(chosen, lambda _, model=model: model)
         await exam([ExamQuestion(question=QUESTIONS["english"], key=(key,), subject="hearts")]).hold(
-            {"m": Entrant(label="m", put=put)}
+            {"m": Entrant(label="m", puts=[put])}
         )
         asked.append(sorted(map(repr, model.prompts)))
     assert all(prompts == asked[0] for prompts in asked)

@@ -8,6 +8,7 @@ import pytest
 from tests.batch_endpoint import BatchEndpoint
 
 from polyclinic.errors import BadInput, Broken, UserError
+from polyclinic.models import batch
 from polyclinic.models.batch import Batched
 from polyclinic.models.direct import Direct
 from polyclinic.models.journal import Journal
@@ -15,12 +16,18 @@ from polyclinic.models.model import Price
 from polyclinic.testing.endpoint import Endpoint
 
 
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setattr(batch, "QUIET", 0.005)
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.001)
+
+
 @asynccontextmanager
 async def batched(endpoint, path, run="", **options):
     direct = Direct("test", base_url=endpoint.url, report=lambda _: None, price=Price(2.0, 2.0))
     async with (
         Journal(path / "journal", run=run) as journal,
-        Batched(direct, journal, quiet=0.005, look=0.001, **options) as model,
+        Batched(direct, journal, **options) as model,
     ):
         yield model
 
@@ -143,9 +150,12 @@ async def test_what_is_waited_for_is_said_once_and_again_when_it_is_something_el
 @pytest.mark.parametrize(
     ("kind", "said"), [("unread", "batch_1 cannot be fetched (status 500"), ("silent", "status 500: not now")]
 )
-async def test_a_batch_that_fails_for_too_long_is_taken_up_later_and_not_paid_for_again(tmp_path, kind, said):
+async def test_a_batch_that_fails_for_too_long_is_taken_up_later_and_not_paid_for_again(
+    tmp_path, monkeypatch, kind, said
+):
+    monkeypatch.setattr(batch, "AWAY", 0.05)
     async with BatchEndpoint(batches={kind: 10**6}) as endpoint:
-        async with batched(endpoint, tmp_path, away=0.05) as model:
+        async with batched(endpoint, tmp_path) as model:
             failed = await ask(model, 3)
         assert all(isinstance(one, Broken) and said in str(one) for one in failed), failed
         endpoint.batches._met[kind] = 0

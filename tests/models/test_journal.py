@@ -243,8 +243,7 @@ asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_a_killed_run_goes_on_where_it_was(seed, tmp_path):
+async def test_a_killed_run_goes_on_where_it_was(tmp_path, seed=1):
     """kill -9 at a random moment of 400 concurrent asks; the next run asks for the rest only."""
     asks, limit = 400, 64
     goal = random.Random(seed).randrange(50, 350)

@@ -11,7 +11,7 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.testing.endpoint import EndpointProcess
 
-MANY = 2500
+MANY = 1500
 
 
 class Letter(msgspec.Struct):

@@ -194,23 +194,9 @@ def test_it_plays_and_judges_in_every_kind_of_command(run, tmp_path):
     (tmp_path / "door.py").write_text(text)
     door, failing = "door.py:Loud", ("--set", "run.max-failures=100")
     cases = ("--cases", "shipped", "--limit", 1)
-    (tmp_path / "pairs.jsonl").write_text('{"a": "flu", "b": "gout"}\n')
     for words in (
         ("eval", "aie", *cases, "--doctor", door, "--patient", f"saps:{door}", "--max-turns", 1, *failing),
         ("eval", "mvme", *cases, "--doctor", "rules", "--judge", door, *failing),
-        (
-            "eval",
-            "reliability",
-            *cases,
-            "--doctor",
-            "rules",
-            "--judge",
-            door,
-            "--set",
-            "reliability.attack=false",
-            *failing,
-        ),
-        ("knowledge", "compare", "pairs.jsonl", "--judge", door, *failing),
         ("run", "--residents", 30, "--days", 1, "--visits", 2, "--doctor", door, *failing),
     ):
         done = run(*words, cwd=tmp_path)

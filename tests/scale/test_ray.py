@@ -103,27 +103,6 @@ def test_a_head_that_is_killed_is_one_line_and_the_same_command_goes_on_with_the
     assert again <= AT_ONCE
 
 
-_JOBS = """
-import asyncio, ray
-from polyclinic.parallel.pool import open_site
-
-async def jobs():
-    site = await open_site("ray:1")
-    print([one["Entrypoint"] for one in ray._private.state.jobs()])
-    await site.close()
-
-asyncio.run(jobs())
-"""
-
-
-def test_the_jobs_of_a_cluster_do_not_name_the_words_of_a_command():
-    """A password may stand there, and whoever sees the cluster sees its jobs."""
-    # In a process of its own: one that was in another cluster starts none.
-    words = [sys.executable, "-c", _JOBS, "--out", "postgresql://ann:a-password@host/db"]
-    came = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert came.stdout.splitlines()[-1:] == ["['polyclinic']"], came.stderr
-
-
 async def test_nobody_there_and_somebody_else_there_are_each_one_line(monkeypatch):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -72,14 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _command(words: list[str]) -> object:
     """Runs a command with its output where it belongs, and returns what came of it."""
-    if _is_group(words):
+    chain, app, rest = APP.parse_commands(words)
+    if not rest and app[-1].default_command is None and len(chain) == len(words):  # a group of commands
         APP.help_print(words, console=Screen(stderr=True))
         return 2
     help_on = Screen(file=sys.stdout)
     as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
-    output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
-    with output:
-        return _run(words, help_on)
+    with documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext():
+        command = parse(words, help_on)
+        if "--dry-run" not in words:
+            return command()
+        from polyclinic.cli.dry_run import estimate  # noqa: PLC0415 - for those who want it alone
+
+        return estimate(command, json="--json" in words)
 
 
 def _told(error: BaseException) -> tuple[str, int] | None:
@@ -128,22 +133,6 @@ def _prepare_output() -> None:
     for stream in (sys.stdout, sys.stderr):  # a letter that their encoding lacks is written by its number
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _run(words: Sequence[str], help_on: Screen) -> object:
-    """Runs the command; of a dry run it shows the estimate alone, without made-up results."""
-    command = parse(words, help_on)
-    if "--dry-run" not in words:
-        return command()
-    from polyclinic.cli.dry_run import estimate  # noqa: PLC0415 - for those who want it alone
-
-    return estimate(command, json="--json" in words)
-
-
-def _is_group(words: Sequence[str]) -> bool:
-    """Whether these words name no command, but a group of them."""
-    chain, app, rest = APP.parse_commands(words)
-    return not rest and app[-1].default_command is None and len(chain) == len(words)
 
 
 def _say_no_more() -> None:

@@ -20,11 +20,10 @@ from cyclopts import (
     UnusedCliTokensError,
     ValidationError,
 )
-from cyclopts.bind import create_bound_arguments
 from cyclopts.exceptions import ConsumeMultipleError
 
 from polyclinic.cli.commands import APP, COMMANDS
-from polyclinic.cli.configuration import SET, fill, key_of
+from polyclinic.cli.configuration import SET, key_of, words_of
 from polyclinic.errors import UserError, meant
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
@@ -73,7 +72,9 @@ def parse(words: Sequence[str], console: Console | None = None) -> BoundCommand:
     function, bound, _ = APP.parse_args(words, exit_on_error=False, print_error=False, console=console)
     if _HELP.isdisjoint(words):
         bound.apply_defaults()
-    return BoundCommand(_name(words), words, function, bound)
+    two = " ".join(words[:2])
+    name = two if two in COMMANDS or two.startswith("eval ") else words[0] if words else ""
+    return BoundCommand(name, words, function, bound)
 
 
 def bind(command: str, options: Mapping[str, Any], place: str) -> BoundCommand:
@@ -87,20 +88,9 @@ def bind(command: str, options: Mapping[str, Any], place: str) -> BoundCommand:
     words = command.split()
     add_own(words)
     app = APP.parse_commands(words)[1][-1]
-    function = app.default_command
-    if function is None:
+    if app.default_command is None:
         raise UserError(f"{place}: no command {command!r}")
-    arguments = app.assemble_argument_collection(parse_docstring=True)
-    words += fill(arguments, command, options, place)
-    bound, _ = create_bound_arguments(function, arguments, [], [])
-    bound.apply_defaults()
-    return BoundCommand(command, words, function, bound)
-
-
-def _name(words: Sequence[str]) -> str:
-    """Returns the name of the command, such as `eval aie`: the words that are in the table of commands."""
-    two = " ".join(words[:2])
-    return two if two in COMMANDS or two.startswith("eval ") else words[0] if words else ""
+    return parse([*words, *words_of(app.assemble_argument_collection(), command, options, place)])
 
 
 def add_own(words: Sequence[str]) -> None:
@@ -126,15 +116,14 @@ def complaint(error: CycloptsError) -> str:
 
 
 def _problem(error: CycloptsError) -> str:
-    name = "" if error.argument is None else _shown_name(error.argument)
-    tokens = error.argument.tokens if error.argument is not None else []
+    name, tokens = ("", []) if error.argument is None else (_shown_name(error.argument), error.argument.tokens)
     match error:
         case UnknownCommandError() if error.app is not None and error.unused_tokens:
             there = [command for command in error.app if not command.startswith("-")]
             came = error.unused_tokens[0]
             typed = [*(error.command_chain or ()), *error.unused_tokens]
             commands = moved()["commands"]
-            if old := next((name for n in (2, 1) if (name := " ".join(typed[:n])) in commands), ""):
+            if old := next((words for n in (2, 1) if (words := " ".join(typed[:n])) in commands), ""):
                 return f"'{old}' is gone; use polyclinic {commands[old]}"
             return f"no command {came!r}{meant(came, there)}; there are {', '.join(there)}"
         case UnknownOptionError():

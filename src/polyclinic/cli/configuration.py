@@ -62,8 +62,8 @@ def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) ->
             _fill(argument, key, value, place)
 
 
-def fill(arguments: ArgumentCollection, command: str, options: Mapping[str, Any], place: str) -> list[str]:
-    """Fills the options of a command from a mapping by name, and returns the words for a command line."""
+def words_of(arguments: ArgumentCollection, command: str, options: Mapping[str, Any], place: str) -> list[str]:
+    """Returns options by name as words of a command line; `place` is named in errors."""
     known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
     by_name = {key.rpartition(".")[2]: key for key in known}
     words: list[str] = []
@@ -72,16 +72,11 @@ def fill(arguments: ArgumentCollection, command: str, options: Mapping[str, Any]
         key = name if name in known else by_name.get(name, name)
         if key not in known:
             _refuse(key, place, known, command)
-        if value is None or value is False or value in ("", []):
-            continue
-        _fill(known[key], key, value, place)
-        for one in _listed(value):
+        for one in () if value is None or value is False or value in ("", []) else _listed(value):
             if section_of(known[key].parameter) is not None:
                 words += [SET, f"{key}={text_of(one)}"]
             else:
                 words += [f"--{key}"] if one is True else [f"--{key}", text_of(one)]
-    for one in arguments:
-        _read_places(one, command.partition(" ")[0])
     return words
 
 

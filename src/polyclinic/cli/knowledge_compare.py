@@ -79,8 +79,13 @@ async def compare(
     unreadable, failed = failures(compared)
     if judge is not None and (unreadable or failed):
         note(f"without a relation: {', '.join(f'{n} {name}' for name, n in (unreadable | failed).items())}")
+    rows = []
+    for one in compared:
+        row: dict[str, Any] = {"a": one.a, "b": one.b, "relation": one.relation}
+        row |= {"label": one.labels[0], "agrees": one.agrees} if one.labels else {}
+        rows.append(row | ({"error": one.error} if one.error else {}))
     output = Output(
-        document=[_row(one) for one in compared],
+        document=rows,
         show=lambda screen: _show(screen, compared, agreed),
         document_file=DOCUMENT,
         written="",
@@ -90,13 +95,6 @@ async def compare(
         failures=", ".join(failed),
     )
     finish(run, output, ledger, purposes=False)
-
-
-def _row(one: ComparedPair) -> dict[str, Any]:
-    row: dict[str, Any] = {"a": one.a, "b": one.b, "relation": one.relation}
-    if one.labels:
-        row |= {"label": one.labels[0], "agrees": one.agrees}
-    return row | ({"error": one.error} if one.error else {})
 
 
 def _show(screen: Console, compared: Sequence[ComparedPair], agreed: Agreement | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ from polyclinic.run.options import Json
 from polyclinic.terminal.figures import NOTHING
 from polyclinic.terminal.screen import are_tables_kept, console, note, print_json
 from polyclinic.terminal.tables import Column, counted, table, table_of
-from polyclinic.visits.revisit import revisit_all
+from polyclinic.visits.team import revisit_all
 from polyclinic.yaml_files import read_yaml
 
 _WIDE = 100  # letters; a narrower list of visits leaves the department out
@@ -119,8 +119,12 @@ class _Words(Formatter):
         if "path" in about:
             about = {**about, "begin": about["path"][0], "end": about["path"][-1], "there": about["times"][-1]}
         first, *others = sentences().get(what, [what])
-        there = [part for part in others if all(_is_there(about.get(field)) for field in _fields(part))]
-        return "".join(self.vformat(part, (), about) for part in [first, *there])
+
+        def there(part: str) -> bool:
+            fields = (about.get(field) for _, field, _, _ in self.parse(part) if field)
+            return all(value or (value == 0 and value is not False) for value in fields)
+
+        return "".join(self.vformat(part, (), about) for part in [first, *filter(there, others)])
 
     def illness(self, visit: ListedVisit) -> str:
         """Returns the disease of a patient and its severity; "" if unknown."""
@@ -147,14 +151,6 @@ class _Words(Formatter):
         if isinstance(value, list | tuple):
             return ", ".join(self.format_field(one, how) for one in value) or "none"
         return self.name(how, value) if how else str(value)
-
-
-def _is_there(value: Any) -> bool:
-    return bool(value) or (value == 0 and value is not False)
-
-
-def _fields(part: str) -> list[str]:
-    return [field for _, field, _, _ in Formatter().parse(part) if field]
 
 
 def _show(screen: Console, told: VisitStory, words: _Words) -> None:
@@ -278,18 +274,33 @@ def replay(
         visit: Only this visit of a run, or of meetings the one on this record.
         resident: Resident of a run whose visits are shown, by name or id.
     """
-    trace = _only_trace(trace)
+    if (trace / RECORD).exists() and not (trace / RUN).exists():
+        found = traces_in(trace)
+        if len(found) > 1:
+            raise UserError(f"{trace} holds {len(found)} traces; name one of them: {', '.join(map(str, found))}")
+        trace = found[0]
     if trace.is_dir():
         replay_run(trace, visit=visit, resident=resident, json=json)
         return
     if resident is not None:
         raise UserError(f"--resident is for the folder of 'polyclinic run --out'; {trace} is none")
     if holds_meetings(trace):
-        _meetings(trace, visit, json=json)
+        meetings = [one for one in read_meetings(trace) if visit in (None, one.id)]
+        if not meetings:
+            raise UserError(f"no meeting on record {visit!r} in {trace}")
+        if json:
+            print_json(msgspec.to_builtins(meetings, order="deterministic"))
+            return
+        for meeting in meetings:
+            show_meeting(console(), meeting, read_knowledge())
         return
     if visit is not None:
         raise UserError(f"--visit is for the folder of 'polyclinic run --out' and for meetings; {trace} is neither")
-    traces = Trace.read(trace)
+    _show_visits(Trace.read(trace), json=json)
+
+
+def _show_visits(traces: Sequence[Trace], *, json: bool) -> None:
+    """Shows visits, of a team once its doctors have discussed, when the truth is known."""
     if json:
         documents = [visit.document() for visit in revisit_all(traces)]
         print_json(documents[0] if len(documents) == 1 else documents)
@@ -300,7 +311,6 @@ def replay(
         view = VisitView(screen)
         for event in recorded:
             view.show(event)
-        # A doctor's visit in a team is shown without the truth; that comes when the team has discussed it.
         of_team.append(recorded)
         opened = recorded.last(Opened)
         if opened is not None and opened.doctor:
@@ -309,24 +319,3 @@ def replay(
             for again in revisit_all(of_team if recorded.last(Convened) is not None else [recorded]):
                 show_end(screen, again, knowledge)
         of_team.clear()
-
-
-def _only_trace(folder: Path) -> Path:
-    """Returns the trace in the folder of an evaluation; anything else as it is."""
-    if not (folder / RECORD).exists() or (folder / RUN).exists():
-        return folder
-    found = traces_in(folder)
-    if len(found) > 1:
-        raise UserError(f"{folder} holds {len(found)} traces; name one of them: {', '.join(map(str, found))}")
-    return found[0]
-
-
-def _meetings(file: Path, record: str | None, *, json: bool) -> None:
-    meetings = [one for one in read_meetings(file) if record in (None, one.id)]
-    if not meetings:
-        raise UserError(f"no meeting on record {record!r} in {file}")
-    if json:
-        print_json(msgspec.to_builtins(meetings, order="deterministic"))
-        return
-    for meeting in meetings:
-        show_meeting(console(), meeting, read_knowledge())

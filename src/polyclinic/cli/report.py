@@ -56,10 +56,11 @@ def report(
 def _page_of(folder: Path, name: str) -> Path:
     """Returns the default page or log of a folder: in it, here for a run in a database.
 
-    A practice has written a report.html of its own, which stays.
+    A practice, or several, have a report.html of their own, which stays.
     """
     page = (Path() if is_fetched(folder) else folder) / name
-    return page.with_name("results.html") if is_result(page.resolve()) else page
+    is_taken = is_result(page.resolve()) or page.with_name("replicas.json").is_file()
+    return page.with_name("results.html") if is_taken else page
 
 
 _PAGE = b"<!DOCTYPE html"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from cyclopts import Group, Parameter
 
-from polyclinic import __version__, stopping
+from polyclinic import stopping
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.run_progress import watching
@@ -19,7 +19,7 @@ from polyclinic.cli.run_tables import show_replicas, show_run, show_so_far
 from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, StoppedByHand, UserError
 from polyclinic.evaluations.protocol import followed, say
 from polyclinic.files import make_folder
-from polyclinic.fingerprints import of_file, of_package, others
+from polyclinic.fingerprints import of_file, others
 from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
@@ -48,13 +48,14 @@ from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.protocols.papers import AgentHospitalSettings
 from polyclinic.results.folder import CALLS, AskedModel, CallSum
-from polyclinic.results.provenance import asked_models, call_sums, versions
+from polyclinic.results.provenance import asked_models, call_sums, made_of, versions
 from polyclinic.run import options
-from polyclinic.run.invocation import ASIDE, alters_answers
+from polyclinic.run.invocation import alters_answers
 from polyclinic.run.options import Protocol
 from polyclinic.run.output import record_of, write_record
+from polyclinic.run.run import AGAIN
 from polyclinic.run.storing import check_database, keep_results, results_folder
-from polyclinic.settings import setting
+from polyclinic.settings import ASIDE, setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
@@ -223,10 +224,9 @@ def run(
     days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
     if town.warm_up >= days:
         raise UserError(f"run.warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
-    as_given = PaperTown(town.hospital, town.examinations, profiles, course)
-    named, examinations, profiles, course = town_of(protocol, as_given, doctor=doctor, patient=patient, nurse=nurse)
+    town, profiles, course = town_of(protocol, town, profiles, course, doctor=doctor, patient=patient, nurse=nurse)
     knowledge = read_knowledge()
-    described = read_hospital(named, knowledge)
+    described = read_hospital(town.hospital, knowledge)
     known = knowledge.select(described.illness.diseases)
     learns = learning.setup(known, town.language, doctor, kept=keeps)
     events = read_events(town.event or (), described, knowledge)
@@ -240,7 +240,7 @@ def run(
         nurse=nurse,
         examiner=examiner,
         pharmacist=pharmacist,
-        max_examinations=examinations or described.examinations,
+        max_examinations=town.examinations or described.examinations,
         free_examinations=described.free_examinations,
         candidates=described.candidates,
         diseases=described.illness.diseases,
@@ -275,7 +275,7 @@ def run(
         for seed in replicas.seeds(town.seed, held, quiet=json):
             own = msgspec.structs.replace(setup, seed=seed)
             configuration = msgspec.structs.replace(first, seed=seed, setup=own)
-            configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
+            configuration = msgspec.structs.replace(configuration, made_of=fingerprints_of(configuration))
             if (folder := out / f"seed-{seed}" if out is not None and replicas.several else out) is None:
                 held.append(_hold(configuration, None, how, str(learning.memory or "")))
             elif has_begun(folder):
@@ -439,48 +439,40 @@ def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
     return asked_models(named, said, base_urls=Address(base_url=setup.get("base_url")).base_urls, **how)
 
 
-class PaperTown(NamedTuple):
-    """What a protocol decides about a run where the user did not."""
+def town_of(
+    protocol: str, town: TownOptions, profiles: str, course: str, *, doctor: str, patient: str, nurse: str
+) -> tuple[TownOptions, str, str]:
+    """Returns the town of a protocol and who writes residents and courses; says what still differs from the paper.
 
-    hospital: str | None
-    examinations: int | None
-    profiles: str
-    course: str
-
-
-def town_of(protocol: str, given: PaperTown, *, doctor: str, patient: str, nurse: str) -> PaperTown:
-    """Returns what a run is made of, after a look at what contradicts the protocol; says what is still other.
-
-    Where no model is named that writes residents and courses, it is the patient's.
+    If no model is named that writes them, it is the patient's.
     """
     rules = followed(AgentHospitalSettings, protocol, doctor=doctor, patient=patient, nurse=nurse)
     if rules.side == "ours":
-        return given
+        return town, profiles, course
     settings, model = rules.settings, model_of(patient) or ""
-    own_hospital = given.hospital is not None and given.hospital not in PRESETS
+    own_hospital = town.hospital is not None and town.hospital not in PRESETS
     rules.check_switch("--hospital", own_hospital, "has a hospital of its own", settings.hospital.section)
-    rules.check_value("run.examinations", given.examinations, settings.examinations)
+    rules.check_value("run.examinations", town.examinations, settings.examinations)
     hospital, examinations = rules.of(settings.hospital), rules.of(settings.examinations)
     say(rules)
-    return PaperTown(
-        hospital if hospital in PRESETS else given.hospital,
-        examinations if isinstance(examinations, int) else None,
-        given.profiles or (model if rules.of(settings.profiles) == "model" else ""),
-        given.course or (model if rules.of(settings.course) == "model" else ""),
+    town = replace(
+        town,
+        hospital=hospital if hospital in PRESETS else town.hospital,
+        examinations=examinations if isinstance(examinations, int) else None,
     )
+    profiles = profiles or (model if rules.of(settings.profiles) == "model" else "")
+    return town, profiles, course or (model if rules.of(settings.course) == "model" else "")
 
 
 _MOST_READ = 500_000  # happenings of a run that is stopped by hand
-_AGAIN = "the same command goes on from there"
 
 _MAY_DIFFER = {"model_file", *ASIDE}
 """Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
 
 
-def made_of(configuration: Configuration) -> dict[str, str]:
+def fingerprints_of(configuration: Configuration) -> dict[str, str]:
     """Returns the fingerprints of the code and data of a run."""
-    prints = {"polyclinic": __version__, **of_package()}
-    setup = configuration.setup
+    prints, setup = made_of(), configuration.setup
     if not (setup.asks_models or configuration.profiles or configuration.course):
         del prints["prompts"]
     if setup.model_file is not None:
@@ -494,10 +486,17 @@ def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
         began = msgspec.convert(run.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{run.folder}: its configuration cannot be read by this version: {error}") from None
-    if alters_answers("base_url", began.setup.base_url, configuration.setup.base_url):
-        was, now = began.setup.base_url, configuration.setup.base_url
-        raise UserError(f"{run.folder} holds a run with base-url {was}, not {now}; name another folder with --out")
-    for path, (before, now) in configuration_differences(_compared(began), _compared(configuration)).items():
+    compared: list[dict[str, Any]] = []
+    for one in (began, configuration):
+        found = msgspec.json.decode(msgspec.json.encode(one))  # as it is kept
+        del found["made_of"]
+        found["setup"] = {name: value for name, value in found["setup"].items() if name not in _MAY_DIFFER}
+        compared.append(found)
+    differs: dict[str, tuple[Any, Any]] = {**configuration_differences(*compared)}
+    urls = began.setup.base_url, configuration.setup.base_url
+    if alters_answers("base_url", *urls):
+        differs = {"base-url": urls, **differs}
+    for path, (before, now) in differs.items():
         name = path.removeprefix("setup.").replace("_", "-")
         raise UserError(f"{run.folder} holds a run with {name} {before}, not {now}; name another folder with --out")
     if changed := others(began.made_of, configuration.made_of):
@@ -506,18 +505,10 @@ def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
         raise UserError(f"{run.folder} {problem}; name another folder with --out")
 
 
-def _compared(configuration: Configuration) -> dict[str, Any]:
-    """Returns what must be the same in a run that goes on, as JSON keeps it."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(configuration))
-    del found["made_of"]
-    found["setup"] = {name: value for name, value in found["setup"].items() if name not in _MAY_DIFFER}
-    return found
-
-
 @contextmanager
 def goes_on_later(store: Store | None, *, quiet: bool) -> Iterator[None]:
     """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it."""
-    how = "--out DIR keeps a run" if store is None else _AGAIN
+    how = "--out DIR keeps a run" if store is None else AGAIN
     try:
         yield
     except (BudgetSpent, PersonLeft) as stopped:

@@ -13,7 +13,6 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cases.case import Case
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.sessions import judge_session
 from polyclinic.errors import BadInput, UserError
@@ -73,13 +72,15 @@ async def aie(
         raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
     read = [] if cases is None else read_case_file(shipped_path(cases), strict=strict)
     known = {case.id: case for case in read}
-    summaries = {
-        name: await _summary(path, known, metrics, seed) for name, path in zip(short_names(files), files, strict=True)
-    }
+    summaries = {}
+    for name, path in zip(short_names(files), files, strict=True):
+        dialogues, left_out = read_dialogues(path, cases=known)
+        scores = [await conversation.measure(dialogue, metrics) for dialogue in dialogues]
+        summaries[name] = conversation.summarise(scores, names=metrics.names, left_out=left_out, seed=seed)
     if not any(summary.scores for summary in summaries.values()):
-        left_out = [one for summary in summaries.values() for one in summary.left_out]
-        because = f"; the first, {left_out[0].id}: {left_out[0].problem}" if left_out else ""
-        raise BadInput(f"none of the {len(left_out)} dialogues can be scored{because}", path=files[0])
+        lost = [one for summary in summaries.values() for one in summary.left_out]
+        because = f"; the first, {lost[0].id}: {lost[0].problem}" if lost else ""
+        raise BadInput(f"none of the {len(lost)} dialogues can be scored{because}", path=files[0])
     compared = conversation.compare(summaries, seed=seed)
     if json:
         documents = []
@@ -98,14 +99,6 @@ async def aie(
             screen.print(table("side by side, mean ± se", ("metric", *summaries), rows), "")
             show_comparisons(screen, compared)
     conversation.check_measured(metrics, (one.scores for one in summaries.values()))
-
-
-async def _summary(
-    path: Path, known: Mapping[str, Case], metrics: conversation.Wanted, seed: int
-) -> conversation.ConversationSummary:
-    dialogues, left_out = read_dialogues(path, cases=known)
-    scores = [await conversation.measure(dialogue, metrics) for dialogue in dialogues]
-    return conversation.summarise(scores, names=metrics.names, left_out=left_out, seed=seed)
 
 
 def _show_summary(screen: Console, name: str, summary: conversation.ConversationSummary) -> None:

@@ -8,23 +8,84 @@ Each method has the name and the settings that it has on the command line; see `
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Self, cast
 
 import msgspec
-from inspect_ai.model import ChatMessageAssistant, ContentText, ModelOutput, get_model
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ContentText,
+    GenerateConfig,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
+from inspect_ai.model import Model as InspectModel
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import BadInput, EndpointError, UserError
-from polyclinic.evals.adapter import Tested, kept
+from polyclinic.errors import BadInput, EndpointError, PolyclinicError, UserError
 from polyclinic.language.language import language_of
 from polyclinic.methods.table import METHODS, Answering, answering, choose, find_method
+from polyclinic.models.inspect import Inspect
 from polyclinic.questions.examples import read_examples
+
+_ANY_NUMBER = 1_000_000
+_USERS: Counter[int] = Counter()  # by the id of a model's provider, which several tasks may share
+
+
+class Tested(Inspect):
+    """A model that Inspect has opened, as a model of ours. Inspect counts, limits and retries its calls.
+
+    Inspect opens models and closes none. When the last `async with` ends, the connections of our own provider are
+    closed, if the model is to be closed; it opens them again with the next call.
+    """
+
+    def __init__(self, model: InspectModel, *, closes: bool = True) -> None:
+        # Inspect takes an open model for a name, and its own limit is the one that counts here.
+        super().__init__(cast(str, model), concurrency=_ANY_NUMBER)
+        self._model = cast(InspectModel, _AsConfigured(model))
+        self._closes = closes and self.name.startswith("inspect/direct/")
+
+    async def __aenter__(self) -> Self:
+        _USERS[id(self._model.api)] += 1
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        users = _USERS[id(self._model.api)] = _USERS[id(self._model.api)] - 1
+        if not users and self._closes:
+            await self._model.api.aclose()
+
+    def _named(self, error: Exception) -> Exception:
+        # A limit ends the sample, and our provider's errors have their names.
+        return error if isinstance(error, LimitExceededError | PolyclinicError) else super()._named(error)
+
+
+class _AsConfigured:
+    """Leaves the time-out to Inspect's own options."""
+
+    def __init__(self, model: InspectModel) -> None:
+        self._model, self.api = model, model.api
+
+    async def generate(self, messages: list[ChatMessage], config: GenerateConfig) -> ModelOutput:
+        return await self._model.generate(messages, config=config.model_copy(update={"timeout": None}))
+
+
+def in_role(role: str, name: str) -> Tested:
+    """Returns the model that `--model-role` gives a role, else the named one in that role."""
+    if role in model_roles():
+        return Tested(get_model(role=role), closes=False)
+    if name.partition("/")[0] == "local":
+        raise BadInput(f"{name}: Inspect cannot open it; serve it, and give direct/NAME")
+    # Not among the models that Inspect keeps for everybody: it is closed when no sample needs it.
+    return Tested(get_model(name.removeprefix("inspect/"), role=role, memoize=False))
+
 
 OUTCOME = "outcome"
 """The key of the outcome in a sample's store: the answer, and every call that it took."""
@@ -92,22 +153,7 @@ def solver_of(method: str) -> Callable[..., Solver]:
         return solve
 
     made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"""Puts each sample to the method `{method}`: {summary}.
-
-    The sample's choices are the options, and the chosen ones are marked. An answer that cannot be used marks none and
-    leaves the completion empty; if no answer comes, the sample is an error.
-
-    Args:
-        several: any number of options may be right, and all of them are asked for; else one is.
-        seed: of what the method draws; each further epoch has the next one.
-        temperature: of every call; by default the method's own.
-        examples: file of answered questions that few-shot methods show; by default ours.
-        training: file of answered questions that medprompt learns from; by default ours.
-        settings: of the method, as on the command line.
-
-    Raises:
-        UserError: no such setting, a value that it does not take, or a file that cannot be used.
-    """
+    made.__doc__ = f"Puts each sample to the method `{method}`: {summary}. docs/inspect.md has the options."
     return solver(name=name)(made)
 
 
@@ -124,9 +170,8 @@ def told(outcome: Outcome) -> str:
 
 def outcome_of(store: Any) -> Outcome:
     """Returns the outcome in a sample's store; BadInput if there is none."""
-    found = kept(store, OUTCOME, "one of polyclinic's methods")
     try:
-        return msgspec.convert(found, Outcome)
+        return msgspec.convert(store.get(OUTCOME), Outcome)
     except msgspec.ValidationError as error:
         raise BadInput(f"the outcome in the sample's store cannot be read: {error}") from None
 

@@ -25,20 +25,18 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.case import Case
 from polyclinic.cli.calling import bind, complaint
-from polyclinic.errors import BadInput, EndpointError, UserError
-from polyclinic.evals.adapter import Tested, in_role, kept
-from polyclinic.evals.methods import told
+from polyclinic.errors import EndpointError, UserError
+from polyclinic.evals.methods import Tested, in_role, told
 from polyclinic.evaluations.aie.evaluation import AskedCase
 from polyclinic.evaluations.declared import DECLARATIONS, declaration
 from polyclinic.evaluations.evaluation import Opened, Plan, Play, Work, planned
-from polyclinic.evaluations.exams.evaluation import Way
 from polyclinic.evaluations.patient_simulator.evaluation import LabelledCase
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Judgement
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.model import Reply
+from polyclinic.models.scripted import Scripted
 from polyclinic.models.session import OpenModels, Session
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.mind_names import model_of
@@ -58,32 +56,20 @@ VERSION = 2
 FAILURES = 0.05
 """Share of samples without an endpoint's answer above which the evaluation has failed; all are run all the same."""
 
-TESTED = {
-    "aie": "doctor",
-    "exam": "model",
-    "examiner": "examiner",
-    "mvme": "doctor",
-    "patient-simulator": "patient",
-    "reliability": "patient",
-    "tor": "model",
+TESTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "aie": ("doctor", {"cases": "shipped"}),
+    "exam": ("model", {"match": "none"}),
+    "examiner": ("examiner", {}),
+    "mvme": ("doctor", {"cases": "shipped"}),
+    "patient-simulator": ("patient", {"patient": "saps"}),
+    "reliability": ("patient", {"patient": "saps"}),
+    "tor": ("model", {"cases": "inpatients"}),
 }
-"""The option of each evaluation that names the model under test."""
-
-_PRESETS: dict[str, dict[str, Any]] = {
-    "aie": {"cases": "shipped"},
-    "mvme": {"cases": "shipped"},
-    "exam": {"match": "none"},
-    "tor": {"cases": "inpatients"},
-}
+"""Of each evaluation the option that names the model under test, and defaults of other options."""
 
 
-class _NotYet(NamedTuple):
-    """A model before the task runs."""
-
-    name: str
-
-    async def ask(self, *_: Any, **__: Any) -> Reply:
-        raise UserError(f"{self.name}: a task of Inspect asks no model before its samples are known")
+def _not_yet(*_: Any) -> UserError:
+    return UserError("a task of Inspect asks no model before its samples are known")
 
 
 class _Prepared(NamedTuple):
@@ -97,16 +83,17 @@ class _Prepared(NamedTuple):
 
 async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | None) -> _Prepared:
     """Makes the plan of an evaluation and opens its players; without a model under test, to list its items."""
-    evaluation, option = declaration(name), TESTED[name]
+    option, defaults = TESTED[name]
     under_test = "inspect/tested/model" if tested is None else tested.name
-    mind = arguments.get(option, "saps" if option == "patient" else "")
-    chosen = {**_PRESETS.get(name, {}), **arguments, option: f"{mind}:{under_test}" if mind else under_test}
+    chosen = {**defaults, **arguments}
+    mind = chosen.get(option)
+    chosen[option] = f"{mind}:{under_test}" if mind else under_test
     try:
         bound = bind(f"eval {name}", chosen, f"-T of polyclinic/{name}").bound.arguments
     except CycloptsError as error:
         raise UserError(complaint(error)) from None
     options, run = bound["options"], Run(bound["run"])
-    plan, _, _ = planned(evaluation, options, run, bound.get("acted_on"))
+    plan, _, _ = planned(declaration(name), options, run, bound.get("acted_on"))
     for lent in ("library", "memory"):
         found = getattr(options, lent, None)
         if getattr(found, "corpus", None) or getattr(found, "memory", None):
@@ -119,7 +106,7 @@ async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | Non
     for role, minds in seats.items():
         for called in filter(None, (model_of(one) for one in minds if one is not None)):
             if tested is None:
-                models[called] = _NotYet(called)
+                models[called] = Scripted(_not_yet, name=called)
             elif called not in models:
                 opened.append(tested if called == tested.name else in_role(role, called))
                 models[called] = opened[-1]
@@ -152,12 +139,9 @@ def sample_of(item: Any) -> Sample:
             about = {"language": asked.language}
             return Sample(id=asked.id, input=show(asked), target=sorted(item.key), metadata=about)
         case LabelledCase():
-            questions = item.questions
-            return Sample(
-                id=f"{item.file}/{item.id}" if item.file else item.id,
-                input="\n".join(one.text for one in questions),
-                target=[str(one.state) for one in questions],
-            )
+            id = f"{item.file}/{item.id}" if item.file else item.id
+            texts, states = zip(*((one.text, str(one.state)) for one in item.questions), strict=True)
+            return Sample(id=id, input="\n".join(texts), target=list(states))
         case _, request:
             return Sample(id=request.case, input=request.text)
     raise TypeError(f"no sample can be made of {type(item).__name__}")
@@ -229,7 +213,7 @@ def _messages(play: Play[Any, Any, Any, Any]) -> list[ChatMessage]:
                 found.append(ChatMessageUser(content=event.text))
         handed_in = visit.answer or (visit.report and "; ".join(one.name for one in visit.report.diagnoses))
         return [*found, *([ChatMessageAssistant(content=handed_in)] if handed_in else [])]
-    scored = play.scored[Way()] if isinstance(play.scored, dict) else play.scored
+    scored = next(iter(play.scored.values()))[0] if isinstance(play.scored, dict) else play.scored
     outcome = getattr(scored, "outcome", None)
     return [ChatMessageAssistant(content=told(outcome))] if isinstance(outcome, Outcome) and outcome.answers else []
 
@@ -239,10 +223,9 @@ def row() -> Scorer:
     """Scores a sample by the measures of its evaluation, with the document of the one item in the metadata."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        try:
-            result = kept(state.store, RESULT, "polyclinic/evaluation")
-        except BadInput as problem:
-            return Score.unscored(reason="scoring_failed", explanation=str(problem))
+        if (result := state.store.get(RESULT)) is None:
+            problem = "the sample's store has no result; was it solved by polyclinic/evaluation?"
+            return Score.unscored(reason="scoring_failed", explanation=problem)
         values = {name: math.nan if value is None else value for name, value in result["values"].items()}
         return Score(value=values, answer=state.output.completion, metadata=result["document"])
 

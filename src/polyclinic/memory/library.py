@@ -142,24 +142,18 @@ class CaseWordsEmbedder:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _of_line(line: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    features = list(_features(line)) if line else []
-    places, weights = [place for place, _ in features], [weight for _, weight in features]
-    return np.array(places, dtype=np.intp), np.array(weights, dtype=float)
-
-
-def _features(line: str) -> Iterator[tuple[int, float]]:
-    """Yields the places of a line's features, each with its weight and sign."""
+    """Returns the places of a line's features, and the weight of each with its sign."""
     is_result = _RESULT.search(line) is not None
     text = _NUMBER.sub(" ", line) if is_result else line
-    yield _hashed(f"line {' '.join(text.split()).casefold()}", _OF_RESULT if is_result else _OF_LINE)
-    if not is_result:
-        for term in dict.fromkeys(terms(text, "zh" if is_chinese(text) else "en")):
-            yield _hashed(term, _OF_WORD)
-
-
-def _hashed(feature: str, weight: float) -> tuple[int, float]:
-    number = zlib.crc32(feature.encode())
-    return number % DIMENSIONS, weight if number >> 31 else -weight
+    weights = {f"line {' '.join(text.split()).casefold()}": _OF_RESULT if is_result else _OF_LINE} if line else {}
+    words = () if is_result else dict.fromkeys(terms(text, "zh" if is_chinese(text) else "en"))
+    hashed = [
+        (zlib.crc32(feature.encode()), weight)
+        for feature, weight in [*weights.items(), *((w, _OF_WORD) for w in words)]
+    ]
+    places = [number % DIMENSIONS for number, _ in hashed]
+    signed = [weight if number >> 31 else -weight for number, weight in hashed]
+    return np.array(places, dtype=np.intp), np.array(signed, dtype=float)
 
 
 CASE_WORDS = CaseWordsEmbedder.name

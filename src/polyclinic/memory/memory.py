@@ -302,15 +302,15 @@ class DoctorMemory:
         """Records and experience, task by task."""
         return [(task, one[task]) for task in ClinicalTask for one in (self.records, self.experience)]
 
-    def recall(self, task: ClinicalTask, query: NDArray[np.float32], *, records: int, experience: int) -> CameToMind:
-        """Returns the records and the experience nearest to a query, at most so many of each.
+    def recall(self, task: ClinicalTask, query: NDArray[np.float32], wanted: tuple[int, int]) -> CameToMind:
+        """Returns the records and the experience nearest to a query, at most as many of each as are wanted.
 
         There is no experience before there is as much as the paper wants (§4.3.2), unless less is wanted.
         """
-        base = self.experience[task]
-        wanted = experience if len(base) >= min(experience, ENOUGH) else 0
+        (records, experience), base = wanted, self.experience[task]
+        k = experience if len(base) >= min(experience, ENOUGH) else 0
         diagnosed = self.records[ClinicalTask.DIAGNOSIS], self.experience[ClinicalTask.DIAGNOSIS]
-        return CameToMind(self.records[task].nearest(query, records), base.nearest(query, wanted), diagnosed)
+        return CameToMind(self.records[task].nearest(query, records), base.nearest(query, k), diagnosed)
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
         """Remembers all of it, or nothing."""

@@ -96,8 +96,8 @@ class PublishedMemories:
         self._last = publication.version
         self._versions[publication.version] = sizes
 
-    def of(self, holder: str, version: str, *, records: int, experience: int) -> Recollection:
-        """Returns somebody's memory as it was in a version, of which so many of each come to mind."""
+    def of(self, holder: str, version: str) -> Recollection:
+        """Returns somebody's memory, or that of its department, as it was in a version."""
         key = holder, version
         if key not in self._minds:
             while len(self._minds) >= _MINDS:
@@ -107,9 +107,7 @@ class PublishedMemories:
                 memory = self._brought or DoctorMemory(self.about)
             else:
                 memory = self._own[holder].as_it_was(sizes, self._brought)
-            self._minds[key] = Recollection(
-                memory, self._embedder, records=records, experience=experience, source=version
-            )
+            self._minds[key] = Recollection(memory, self._embedder, source=version)
         # Those that were used last stay longest.
         self._minds[key] = self._minds.pop(key)
         return self._minds[key]
@@ -146,14 +144,13 @@ class OpenedMemory:
                 how = f"is in {there!r}, and the visit in {here!r}; let a doctor practise in {here!r} for it"
                 raise BadInput(how, path=self.folder)
 
-    def recollection(self, session: Session, *, records: int, experience: int) -> Recollection:
+    def recollection(self, session: Session, wanted: tuple[int, int]) -> Recollection:
         """Returns it as what doctors remember."""
         memory, reading = self.memory, self.reading
         return Recollection(
             memory,
             None if memory is None else memory_embedder(memory.about.embedder, session),
-            records=records,
-            experience=experience,
+            wanted=wanted,
             reading=reading,
             read_with=None if reading is None else memory_embedder(reading.about.embedder, session),
             source=self.source,

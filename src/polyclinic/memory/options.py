@@ -37,11 +37,11 @@ class MemoryOptions:
                 "memory.k-records 0 and memory.k-experience 0 leave nothing of the memory; at most one of them"
             )
 
-    def wanted(self, usual: int = NEAREST) -> tuple[int, int]:
-        """Returns how many records and principles come to mind; so many of each as is `usual` where nobody says."""
+    def wanted(self) -> tuple[int, int]:
+        """Returns how many records and principles come to mind."""
         return (
-            usual if self.k_records is None else self.k_records,
-            usual if self.k_experience is None else self.k_experience,
+            NEAREST if self.k_records is None else self.k_records,
+            NEAREST if self.k_experience is None else self.k_experience,
         )
 
 

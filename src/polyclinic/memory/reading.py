@@ -113,11 +113,6 @@ class Studied(msgspec.Struct, frozen=True, kw_only=True):
     wrong: int = 0  # how many were answered wrongly, or unusably
     refused: dict[str, int] = {}  # how many of the questions were refused, by why
 
-    @property
-    def questions(self) -> int:
-        """How many were made, those refused among them."""
-        return len(self.records) + self.wrong + sum(self.refused.values())
-
 
 async def study(
     passage: Passage,

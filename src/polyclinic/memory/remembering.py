@@ -1,6 +1,6 @@
 """What comes to a doctor's mind with a patient: handed to whoever plays one, judged, and put into words (§4.4).
 
-    remembering = Recollection(memory, CaseWordsEmbedder(), records=3, experience=3)
+    remembering = Recollection(memory, CaseWordsEmbedder(), wanted=(3, 3))
     came = await remembering.bring(Situation(ClinicalTask.DIAGNOSIS, picture, known, "en"))
 
 A `Remembering` is what a doctor remembers as a visit begins: `Recollection` reads a memory as it is, or was.
@@ -94,8 +94,8 @@ class Recollection:
     Args:
         memory: what is remembered; must not grow while visits last. None for nothing.
         embedder: the one that made its vectors.
-        records, experience: how many of each come to mind.
-        reading: what was read, of which as many come to mind as `records`; must not grow either.
+        wanted: how many records, and how many principles, come to mind.
+        reading: what was read, of which as many come to mind as of the records; must not grow either.
         read_with: the embedder that made its vectors.
         source: what traces call it.
 
@@ -108,8 +108,7 @@ class Recollection:
         memory: DoctorMemory | None,
         embedder: Embedder | None,
         *,
-        records: int = NEAREST,
-        experience: int = NEAREST,
+        wanted: tuple[int, int] = (NEAREST, NEAREST),
         reading: ReadingLibrary | None = None,
         read_with: Embedder | None = None,
         source: str = "memory",
@@ -120,7 +119,7 @@ class Recollection:
                 raise BadInput(f"the vectors are {what.about.embedder}'s, and not {given}'s; make them anew")
         self._memory, self._embedder, self._source = memory, embedder, source
         self._reading, self._read_with = reading, read_with
-        self._wanted, self._language = (records, experience), None if memory is None else language_of_memory(memory)
+        self._wanted, self._language = wanted, None if memory is None else language_of_memory(memory)
         self._doctors: dict[int, RecallDoctor] = {}
 
     async def bring(self, situation: Situation) -> Remembered:
@@ -173,7 +172,7 @@ class Recollection:
         if self._memory is None or self._embedder is None:
             return NOTHING
         vector = await self._embedder.query(put.asked.query)
-        return self._memory.recall(put.task, vector, records=NEIGHBOURS, experience=NEIGHBOURS)
+        return self._memory.recall(put.task, vector, (NEIGHBOURS, NEIGHBOURS))
 
 
 def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:

@@ -68,9 +68,7 @@ class _List(msgspec.Struct):
     data: list[_Found]
 
 
-class BatchResponse(msgspec.Struct):
-    """What the model's server said to one request of a batch."""
-
+class _Response(msgspec.Struct):
     status_code: int
     body: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -79,7 +77,7 @@ class BatchLine(msgspec.Struct):
     """A line of a batch's output, or of its errors: what came of one request."""
 
     custom_id: str
-    response: BatchResponse | None = None
+    response: _Response | None = None
 
 
 class _KeptBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -128,17 +126,11 @@ class Batched(Provider):
         *,
         price: Price | None = None,
         report: Callable[[str], None] = lambda _: None,
-        quiet: float | None = None,
-        look: float | None = None,
-        away: float | None = None,
     ) -> None:
         self.name, self.repairs = direct.name, direct.repairs
         self.variant, self.address, self.limit = direct.variant, direct.servers[0].address, Limit(2**20)
         self._direct, self._server, self._price = direct, direct.servers[0], price or direct.price
         self._journal, self._report = journal, report
-        self._quiet = QUIET if quiet is None else quiet
-        self._look = FIRST_LOOK if look is None else look
-        self._away = AWAY if away is None else away
         self._rng = derive(0, "pauses of batches", self.name)
         self._open: dict[str, _OpenRequest] = {}
         self._asked: Counter[str] = Counter()
@@ -173,7 +165,7 @@ class Batched(Provider):
         self._new.append(key)
         if self._quiet_until is not None:
             self._quiet_until.cancel()
-        self._quiet_until = asyncio.get_running_loop().call_later(self._quiet, self._begin)
+        self._quiet_until = asyncio.get_running_loop().call_later(QUIET, self._begin)
         try:
             result = await one.answer
         finally:
@@ -303,7 +295,7 @@ class Batched(Provider):
 
     async def _read(self, id: str, keys: list[str]) -> Fault:
         """Gives everybody the answer when a batch is over; returns what those get who are asked no more."""
-        pause, batch = self._look, _Found(id)
+        pause, batch = FIRST_LOOK, _Found(id)
         try:
             while True:
                 looked = f"batch {id} is looked at"
@@ -326,7 +318,7 @@ class Batched(Provider):
             answers = await self._until(fetched, lambda: self._fetch(batch))
             # Some that come to an end too early say so by nothing but their length.
             if answers < counts.get("completed", 0) + counts.get("failed", 0):
-                await asyncio.sleep(self._look)
+                await asyncio.sleep(FIRST_LOOK)
                 await self._until(fetched, lambda: self._fetch(batch))
         except _Failed as failed:
             # Never asked again: the answers are there, and paid for.
@@ -355,7 +347,7 @@ class Batched(Provider):
                         self._open[key].answer.set_result(result)
         return answers if fault is None else fault
 
-    def _result(self, response: BatchResponse, request: _OpenRequest) -> Completion | Fault | None:
+    def _result(self, response: _Response, request: _OpenRequest) -> Completion | Fault | None:
         """Returns what a model's server said to one request; None where it may say something else another time."""
         body = bytes(response.body)
         if response.status_code == 200:
@@ -376,7 +368,7 @@ class Batched(Provider):
     async def _until(self, doing: str, ask: Callable[[], Awaitable[T | Fault]], *, attempts: int = _ANY) -> T:
         """Asks until what is wanted is there; what was made already is asked for longer than what is to be made."""
         now = asyncio.get_running_loop().time
-        patience = Patience(attempts=attempts, seconds=self._away, pause=self._look, rng=self._rng, clock=now)
+        patience = Patience(attempts=attempts, seconds=AWAY, pause=FIRST_LOOK, rng=self._rng, clock=now)
         reported = ""
         while True:
             patience.begin()

@@ -22,7 +22,6 @@ from polyclinic.errors import PolyclinicError, UserError, in_short
 from polyclinic.models.limits import Share
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Open, Question, Warned
-from polyclinic.parallel.ray_site import LOCAL as RAY
 from polyclinic.parallel.ray_site import SCHEME, RayProcess, RayWorkers
 from polyclinic.parallel.shipping import packed
 from polyclinic.parallel.sites import LocalProcess, LocalProcesses, WorkerLost
@@ -33,7 +32,7 @@ MOST_OPEN = 256  # items that a worker has open at a time
 MOST_WORKERS = 1000  # each is a process of some 200 MB
 
 LOCAL = "local"
-ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
+ALLOWED = f"{LOCAL}, {LOCAL}:N or {SCHEME}HOST:PORT"
 
 Site = LocalProcesses | RayWorkers  # where workers run
 Process = LocalProcess | RayProcess  # a worker as the command sees it
@@ -47,11 +46,9 @@ def check_site(name: str) -> None:
     kind, _, number = name.partition(":")
     if kind == "processes":
         raise UserError(f"--on {name!r}; write --on {LOCAL}{name.removeprefix('processes')}")
-    if kind in (LOCAL, RAY) and number.isdecimal() and int(number) > MOST_WORKERS:
+    if kind == LOCAL and number.isdecimal() and int(number) > MOST_WORKERS:
         raise UserError(f"--on {name!r}; allowed: at most {MOST_WORKERS:,} workers")
-    if kind in (LOCAL, RAY) and (not number or (number.isdecimal() and int(number))):
-        return
-    if not name.startswith(SCHEME):
+    if not (kind == LOCAL and (not number or (number.isdecimal() and int(number)))) and not name.startswith(SCHEME):
         raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
 
 
@@ -59,10 +56,9 @@ async def open_site(name: str) -> Site:
     """Opens the place that is named; it is closed by who opens it."""
     check_site(name)
     kind, _, number = name.partition(":")
-    workers = int(number) if number.isdecimal() else None
     if kind == LOCAL:
-        return LocalProcesses(workers or os.cpu_count() or 1)
-    return await RayWorkers.connect(RAY if kind == RAY and workers else name, workers)
+        return LocalProcesses(int(number or 0) or os.cpu_count() or 1)
+    return await RayWorkers.connect(name)
 
 
 class WorkerPool:

@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster: one that is there, or one that is made on this machine.
+"""Workers on a Ray cluster.
 
 A worker is an actor. Ray brings it this polyclinic, whatever is installed on its node.
 """
@@ -6,14 +6,13 @@ A worker is an actor. Ray brings it this polyclinic, whatever is installed on it
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import socket
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +23,6 @@ from polyclinic.parallel.messages import HEAD, frame, unframed
 from polyclinic.parallel.sites import ENDS_WITHIN, ClusterLost, WorkerLost
 from polyclinic.parallel.worker import OpenItems
 
-LOCAL = "ray"
 SCHEME = "ray://"
 _PORT = 10001
 
@@ -32,7 +30,6 @@ SECONDS = 60.0  # for the cluster to be there; Ray's own client waits for minute
 _LEASE = 5  # seconds after which a command that is not heard of is taken to be gone
 _WITHIN = 1.0  # seconds that a call waits for frames
 _TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
-_JOB = "polyclinic"  # what this is among the jobs of a cluster
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -87,29 +84,26 @@ class RayWorker:
 class RayWorkers:
     """Workers for the processors of a cluster. Made by `connect`."""
 
-    def __init__(self, ray: Any, address: str, left: threading.Event) -> None:
-        self._ray, self._address, self._left, self.workers = ray, address, left, 1
+    def __init__(self, ray: Any, address: str) -> None:
+        self._ray, self._address, self.workers = ray, address, 1
         self._idle: list[Any] = []
         self._is_gone = False
         self._remote = ray.remote(num_cpus=1, max_restarts=0)(RayWorker)
 
     @classmethod
-    async def connect(cls, address: str, workers: int | None = None) -> Self:
-        """Joins a cluster, `ray://HOST:PORT`, or makes one on this machine, `ray`."""
-        if address != LOCAL:
-            show_token()
+    async def connect(cls, address: str) -> Self:
+        """Joins a cluster, `ray://HOST:PORT`."""
+        show_token()
         try:
             import ray  # noqa: PLC0415 - an extra, and slow to import
         except ImportError:
             raise MissingExtra("--on ray needs Ray: pip install 'polyclinic[ray]'") from None
-        if address != LOCAL:
-            look(address)
-        left = threading.Event()
-        await join(ray, address, workers, left)
-        cluster = cls(ray, address, left)
+        look(address)
+        await join(ray, address)
+        cluster = cls(ray, address)
         try:
             processors = (await cluster.call(ray.cluster_resources)).get("CPU", 1)
-            cluster.workers = workers or max(1, int(processors))
+            cluster.workers = max(1, int(processors))
             await cluster._meet()
         except BaseException:
             await cluster.close()
@@ -153,11 +147,10 @@ class RayWorkers:
                 await asyncio.to_thread(self._ray.kill, actor)
 
     async def close(self) -> None:
-        """Leaves the cluster; one that was made here ends."""
+        """Leaves the cluster."""
         # Ray counts who refers to an actor, by names that the next cluster gives again.
         self._idle.clear()
         await asyncio.to_thread(self._ray.shutdown)
-        self._left.set()
 
     async def _actor(self) -> Any:
         """Returns an actor that is there."""
@@ -180,11 +173,11 @@ class RayWorkers:
 
     def _check_connected(self) -> None:
         # Ray's client has waited for the head to come back, and says so in errors of many classes.
-        if self._is_gone or (self._address != LOCAL and not self._ray.util.client.ray.is_connected()):
+        if self._is_gone or not self._ray.util.client.ray.is_connected():
             self._is_gone = True
             raise ClusterLost(
-                f"--on {self._address}: the head of the cluster is gone; what was answered is kept by --journal, "
-                "--out or --store: the same command goes on from there when a head is there again"
+                f"--on {self._address}: the head of the cluster is gone; what was answered is kept by --out: the same "
+                "command goes on from there when a head is there again"
             ) from None
 
 
@@ -237,7 +230,7 @@ def look(address: str) -> None:
     except ValueError:
         port = 0
     if not address.startswith(SCHEME) or not place.hostname or not port:
-        raise UserError(f"--on {address!r}; a cluster is named ray://HOST:PORT, and ray makes one on this machine")
+        raise UserError(f"--on {address!r}; a cluster is named ray://HOST:PORT")
     try:
         socket.create_connection((place.hostname, port), timeout=_LEASE).close()
     except OSError as error:
@@ -247,8 +240,8 @@ def look(address: str) -> None:
         ) from None
 
 
-async def join(ray: Any, address: str, workers: int | None, left: threading.Event) -> None:
-    """Joins a cluster, or makes one; `left` is set when it is left."""
+async def join(ray: Any, address: str) -> None:
+    """Joins a cluster."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # A client that is gone keeps its processors for so long.
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(_LEASE))
@@ -258,17 +251,17 @@ async def join(ray: Any, address: str, workers: int | None, left: threading.Even
         logging.getLogger(name).addFilter(lambda record: record.levelno >= logging.ERROR)
     # So do its threads, whose errors come to nobody who waits.
     threading.excepthook = without_client(threading.excepthook)
-    given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if address == LOCAL:
-        given |= {"address": "local", "include_dashboard": False, "num_cpus": workers}
-    else:
-        given |= {"address": address, "runtime_env": {"py_modules": [str(_PACKAGE)], "excludes": ["web/static"]}}
+    given: dict[str, Any] = {
+        "address": address,
+        "runtime_env": {"py_modules": [str(_PACKAGE)], "excludes": ["web/static"]},
+        "logging_level": logging.ERROR,
+        "log_to_driver": False,
+    }
     try:
         async with asyncio.timeout(SECONDS):
             for left_tries in reversed(range(_TRIES)):
                 try:
-                    with _unnamed(ray):
-                        await _apart(lambda: ray.init(**given), left)
+                    await _apart(lambda: ray.init(**given))
                     return
                 except ConnectionAbortedError:
                     if not left_tries:
@@ -289,20 +282,8 @@ async def join(ray: Any, address: str, workers: int | None, left: threading.Even
         raise UserError(f"--on {address}: {why}") from None
 
 
-@contextlib.contextmanager
-def _unnamed(ray: Any) -> Iterator[None]:
-    """Has Ray keep no words of the command, in which a password may stand; its list of jobs shows them to everybody."""
-    utils: Any = ray._private.utils  # nothing public says what a job is called
-    named = getattr(utils, "get_entrypoint_name", None)
-    utils.get_entrypoint_name = lambda: _JOB
-    try:
-        yield
-    finally:
-        utils.get_entrypoint_name = named
-
-
-async def _apart(call: Callable[[], object], left: threading.Event) -> None:
-    """Makes a call in a thread, which stays until the cluster is left: Linux ends the processes of a thread with it."""
+async def _apart(call: Callable[[], object]) -> None:
+    """Makes a call in a thread of its own, which nobody waits for if it takes too long."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 
@@ -318,7 +299,6 @@ async def _apart(call: Callable[[], object], left: threading.Event) -> None:
             problem = error
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, problem)
-        left.wait()
 
     threading.Thread(target=run, daemon=True).start()
     await over

@@ -226,17 +226,14 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
 
 def traces_in(folder: Path) -> list[Path]:
     """Returns the files of traces in a folder of results, one for each doctor."""
-    found = [
-        path for path in sorted(folder.glob("*.jsonl")) if path.name not in (CALLS, ITEMS) and _begins_a_visit(path)
-    ]
+    found = []
+    for path in sorted(folder.glob("*.jsonl")):
+        with opened(path) as file:
+            if path.name not in (CALLS, ITEMS) and file.readline(4096).startswith(b'{"event":'):
+                found.append(path)
     if not found:
         raise BadInput("no traces of visits are here; --out of consult and eval leaves them", path=folder)
     return found
-
-
-def _begins_a_visit(path: Path) -> bool:
-    with opened(path) as file:
-        return file.readline(4096).startswith(b'{"event":')
 
 
 def read_items(folder: Path) -> Sequence[ItemRow]:

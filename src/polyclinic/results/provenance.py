@@ -107,7 +107,12 @@ def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
         if option == _ITSELF:
             continue
         files = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
-        found += [DataFile(option=option, file=str(one), sha256=_hash(one)) for one in files]
+        for one in files:
+            digest = ""  # a pipe cannot be read twice
+            if one.is_file():
+                with one.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            found.append(DataFile(option=option, file=str(one), sha256=digest))
     return found
 
 
@@ -131,13 +136,6 @@ def own_code(options: Mapping[str, Any]) -> list[OwnCode]:
                 if isinstance(name, str) and (of := plugins.code_of(name, _GROUPS.get(option, "minds"))) is not None:
                     found.append(OwnCode(option=option, name=name, sha256=of[0], package=of[1]))
     return found
-
-
-def _hash(path: Path) -> str:
-    if not path.is_file():
-        return ""  # a pipe cannot be read twice
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def asked_models(

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -18,9 +18,6 @@ from rich.table import Table
 
 from polyclinic.frames import csv_text
 from polyclinic.terminal.figures import NOTHING, ShownFigure, Value
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNKNOWN_WIDTH = 80  # letters, where nobody says how wide it is
@@ -137,6 +134,17 @@ def print_json(document: object) -> None:
     out.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
 
 
+Document = TypeVar("Document")
+
+
+def present(document: Document, show: Callable[[Console, Document], None], *, json: bool) -> None:
+    """Prints a document as JSON, or shows it on a screen."""
+    if json:
+        print_json(document)
+    else:
+        show(console(), document)
+
+
 def print_json_array(documents: Iterable[object]) -> None:
     """Prints one JSON array on stdout, as `print_json` does, one element after the other."""
     import msgspec
@@ -155,16 +163,12 @@ def progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[], Non
     if quiet or not sys.stderr.isatty():
         yield lambda: None
         return
-    with _bar(what) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
-
-
-def _bar(what: str) -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console(sys.stderr), transient=True)
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)
 
 
 TABLE = "table"

@@ -22,7 +22,7 @@ from polyclinic.testing.instances import instance
 
 
 async def answer_all(questions, method, **options):
-    return (await exam(questions).hold({"m": Entrant(label="m", put=method)}, **options))["m"].answered
+    return (await exam(questions).hold({"m": Entrant(label="m", puts=[method])}, **options))["m"].answered
 
 
 def question(number, key="A", several=False, subject=""):

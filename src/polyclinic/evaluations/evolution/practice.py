@@ -159,21 +159,17 @@ class Practice:
             done = end
 
     async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[Treated]:
-        """Treats patients with the memory as it is; nothing of it is remembered."""
-        return await self.treat(patients, when=f"test {when}", keep=True)
+        """Treats patients, all at once, with the memory as it is; nothing of it is remembered."""
+        return await asyncio.gather(*(self._treat(patient, f"test {when}") for patient in patients))
 
-    async def treat(self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False) -> list[Treated]:
-        """Treats patients, all at once; `keep` the vectors for later."""
-        return await asyncio.gather(*(self._treat(patient, when, keep=keep) for patient in patients))
-
-    async def _treat(self, patient: PracticePatient, when: str, *, keep: bool = False) -> Treated:
+    async def _treat(self, patient: PracticePatient, when: str) -> Treated:
         """Puts the three tasks to the learner, one after the other."""
-        examined = await self._answer(patient.examination(), when, keep=keep)
+        examined = await self._answer(patient.examination(), when)
         examination = examined.answered.label
-        diagnosed = await self._answer(patient.diagnosis(examination), when, keep=keep)
+        diagnosed = await self._answer(patient.diagnosis(examination), when)
         came, name = {ClinicalTask.EXAMINATION: examined, ClinicalTask.DIAGNOSIS: diagnosed}, diagnosed.answered.label
         if name:
-            came[ClinicalTask.TREATMENT] = await self._answer(patient.treatment(examination, name), when, keep=keep)
+            came[ClinicalTask.TREATMENT] = await self._answer(patient.treatment(examination, name), when)
         return {task: one._replace(right=patient.right(task, diagnosis=name)) for task, one in came.items()}
 
     # --- practice
@@ -236,19 +232,15 @@ class Practice:
 
     # --- answers
 
-    async def _answer(self, put: Put, when: str, *, keep: bool) -> TaskDone:
+    async def _answer(self, put: Put, when: str) -> TaskDone:
         """Brings to mind what is like a task, and has it answered."""
         put, query = put._replace(when=when), put.asked.query
         vector = self._vectors.get(query)
         if vector is None:
             (vector,) = await self._embedder.passages([("", query)])
-            if keep:
+            if when != PRACTICE:  # patients of the test come again
                 self._vectors[query] = vector
-        records, experience = self._wanted
-        brought = self._memory.recall(
-            put.task,
-            vector,
-            records=records if self._remembers.records else 0,
-            experience=experience if self._remembers.experience else 0,
-        )
+        (records, experience), used = self._wanted, self._remembers
+        wanted = records if used.records else 0, experience if used.experience else 0
+        brought = self._memory.recall(put.task, vector, wanted)
         return TaskDone(put, vector, brought, await self._learner.answer(put, brought), ())

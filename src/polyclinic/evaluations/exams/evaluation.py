@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -106,27 +106,26 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 class Entrant:
     """A method and what it is compared with.
 
-    `matched` returns self-consistency that takes as much as an outcome did, for shuffled options or not.
+    Attributes:
+        label: names the method.
+        puts: put a question, and, where that is wanted, the question with its options shuffled.
+        matched: returns self-consistency that takes as much as an outcome did, for shuffled options or not.
+        matched_with: names that.
+        model: the model asked, "" where that is known.
     """
 
     label: str
-    put: Answering
-    turned: Answering | None = None  # puts a question whose options are shuffled
+    puts: Sequence[Answering]
     matched: Callable[[Outcome, bool], Answering] | None = None
     matched_with: str = ""
     model: str = ""
 
 
-class Way(NamedTuple):
-    """How a question is put: to the method or to what it is matched with, and whether its options are shuffled."""
-
-    is_matched: bool = False
-    is_turned: bool = False
-
-
 Timed = tuple[Outcome, float]
-ExamPlays = Plays[ExamQuestion, Entrant, dict[Way, Timed], dict[Way, Answered], dict[str, MethodResult]]
-ExamPlay = Play[ExamQuestion, Entrant, dict[Way, Timed], dict[Way, Answered]]
+ExamPlays = Plays[ExamQuestion, Entrant, dict[str, list[Timed]], dict[str, list[Answered]], dict[str, MethodResult]]
+"""What came of a question by the label of the method, or of what it is matched with: straight, and shuffled."""
+
+ExamPlay = Play[ExamQuestion, Entrant, dict[str, list[Timed]], dict[str, list[Answered]]]
 
 
 def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = None, seed: int = 0) -> ExamPlays:
@@ -145,59 +144,51 @@ def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = No
         outcome = await method(question)
         return outcome, time.monotonic() - began
 
-    async def play(item: ExamQuestion, entrant: Entrant) -> dict[Way, Timed]:
+    async def play(item: ExamQuestion, entrant: Entrant) -> dict[str, list[Timed]]:
         plain = await shown(item.question)
-        turned = None if entrant.turned is None else shuffle_options(plain, seed=seed)[0]
-        came = {Way(): await timed(entrant.put, plain)}
-        if entrant.turned is not None and turned is not None:
-            came[Way(is_turned=True)] = await timed(entrant.turned, turned)
+        asked = [plain, shuffle_options(plain, seed=seed)[0]][: len(entrant.puts)]
+        came = {entrant.label: [await timed(put, question) for put, question in zip(entrant.puts, asked, strict=True)]}
         if entrant.matched is not None:
-            outcome = came[Way()][0]
-            came[Way(is_matched=True)] = await timed(entrant.matched(outcome, False), plain)
-            if turned is not None:
-                came[Way(is_matched=True, is_turned=True)] = await timed(entrant.matched(outcome, True), turned)
+            (outcome, _), *_ = came[entrant.label]
+            came[entrant.matched_with] = [
+                await timed(entrant.matched(outcome, bool(turned)), question) for turned, question in enumerate(asked)
+            ]
         return came
 
-    async def score(item: ExamQuestion, _: Entrant, played: dict[Way, Timed]) -> dict[Way, Answered]:
-        marked = {}
-        for way, (outcome, seconds) in played.items():
-            key = shuffled(item, seed=seed).question.key if way.is_turned else item.key
-            marked[way] = Answered(
-                id=item.question.id,
-                subject=item.subject,
-                key=key,
-                outcome=outcome,
-                right=outcome.answers == frozenset(key),
-                seconds=seconds,
-                references=(await shown(item.question)).references,
-            )
-        return marked
+    async def score(item: ExamQuestion, _: Entrant, played: dict[str, list[Timed]]) -> dict[str, list[Answered]]:
+        keys, references = (item.key, shuffled(item, seed=seed).question.key), (await shown(item.question)).references
+        return {
+            label: [
+                Answered(
+                    id=item.question.id,
+                    subject=item.subject,
+                    key=key,
+                    outcome=outcome,
+                    right=outcome.answers == frozenset(key),
+                    seconds=seconds,
+                    references=references,
+                )
+                for key, (outcome, seconds) in zip(keys, came, strict=False)
+            ]
+            for label, came in played.items()
+        }
 
     async def summarise(plays: Mapping[str, Sequence[ExamPlay]]) -> dict[str, MethodResult]:
         results: dict[str, MethodResult] = {}
         for name, theirs in plays.items():
-            for is_matched in (False, True):
-                way = Way(is_matched)
-                having = [one for one in theirs if way in one.scored]
-                if not having:
-                    continue
+            for label in dict.fromkeys(label for one in theirs for label in one.scored):
+                having = [one for one in theirs if label in one.scored]
                 entrant = having[0].player
-                called = name.removesuffix(entrant.label) + entrant.matched_with if is_matched else name
-                came = result(called, [one.scored[way] for one in having], model=entrant.model)
-                if entrant.turned is not None:
-                    again = [one.scored[way._replace(is_turned=True)] for one in having]
+                called = name.removesuffix(entrant.label) + label
+                straight, *again = zip(*(one.scored[label] for one in having), strict=True)
+                came = result(called, straight, model=entrant.model)
+                for turned in again:
                     back = {one.item.question.id: shuffled(one.item, seed=seed).original for one in having}
-                    came = msgspec.structs.replace(came, stability=stability(came.answered, again, back))
+                    came = msgspec.structs.replace(came, stability=stability(straight, turned, back))
                 results[called] = came
         return results
 
-    return Plays(
-        items=questions,
-        play=play,
-        score=score,
-        summarise=summarise,
-        at_once=QUESTIONS_AT_ONCE,
-    )
+    return Plays(items=questions, play=play, score=score, summarise=summarise, at_once=QUESTIONS_AT_ONCE)
 
 
 Episode = Callable[[str], ModelFor]
@@ -251,8 +242,7 @@ def entrant(
 
     return Entrant(
         label=label,
-        put=method(False),
-        turned=method(True) if shuffle else None,
+        puts=[method(is_turned) for is_turned in ((False, True) if shuffle else (False,))],
         matched=matched if match != "none" and find_method(chosen.named).team else None,
         matched_with=matched_with,
         model=model,

@@ -381,7 +381,7 @@ class _EpisodeUnderWay:
             past=self._past,
             remembering=None
             if memory is None
-            else memory.of(holder_of(memory.learning, doctor, department), self._request.memory),
+            else memory.memories.of(holder_of(memory.learning, doctor, department), self._request.memory),
             max_turns=self._setup.max_turns,
             max_examinations=None if most is None else most - len(self._done),
             free=self._clinic.free,

@@ -31,10 +31,9 @@ from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, Lesson, e
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, open_memory
 from polyclinic.memory.opening import PublishedMemories
-from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import study
 from polyclinic.memory.recall import Learner, Put, TaskAnswer
-from polyclinic.memory.remembering import Recollection, Situation, situation_text
+from polyclinic.memory.remembering import Situation, situation_text
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
@@ -113,10 +112,6 @@ class ClinicMemory:
     memories: PublishedMemories
     session: Session
 
-    def of(self, holder: str, version: str) -> Recollection:
-        """Returns what somebody remembers, or what its department does."""
-        return self.memories.of(holder, version, records=NEAREST, experience=NEAREST)
-
     async def learn(self, request: LearnRequest) -> LearnDone:
         """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then, or read a passage."""
         ledger, name = Ledger(wanted=request.wanted), model_of(self.setup.doctor)
@@ -152,7 +147,7 @@ class ClinicMemory:
         )
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
         put = Put(answered.task, question, asked, when=f"on day {request.day + 1}")
-        memory = self.of(request.holder, request.memory)
+        memory = self.memories.of(request.holder, request.memory)
         brought = await memory.think(put, seed=self.setup.seed)
         learner: Learner = memory.doctor(self.setup.seed)
         if name is not None:
