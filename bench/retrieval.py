@@ -60,7 +60,7 @@ def peak() -> float:
 def nearest() -> None:
     import numpy as np
 
-    from polyclinic.retrieval.dense import nearest as nearest_of
+    from polyclinic.retrieval.corpus import nearest as nearest_of
     from polyclinic.retrieval.embedders import unit
 
     draw = np.random.default_rng(1)

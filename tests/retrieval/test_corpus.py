@@ -20,8 +20,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Price
 from polyclinic.models.open import open_model
 from polyclinic.models.settings import ModelSettings
-from polyclinic.retrieval.corpus import FILE, WORDS, Corpus
-from polyclinic.retrieval.dense import nearest
+from polyclinic.retrieval.corpus import FILE, WORDS, Corpus, nearest
 from polyclinic.retrieval.embedders import EndpointEmbedder, built_in, unit
 from polyclinic.retrieval.library import open_corpus
 from polyclinic.retrieval.retriever import Passage, Retriever

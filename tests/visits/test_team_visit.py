@@ -41,8 +41,7 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import doctor_sayings
 from polyclinic.run.options import TEAM
-from polyclinic.visits.revisit import revisit_all
-from polyclinic.visits.team import confer
+from polyclinic.visits.team import confer, revisit_all
 from polyclinic.visits.visit import see
 
 BYE = {"say": "Goodbye.", "conclude": True}

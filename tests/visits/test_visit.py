@@ -20,7 +20,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
-from polyclinic.visits.revisit import revisit
+from polyclinic.visits.team import revisit_all
 from polyclinic.visits.visit import see
 
 REAL = (
@@ -191,7 +191,7 @@ async def test_the_truth_comes_last_and_a_trace_can_be_revisited(minds):
     visit = await see(case, minds)
     assert isinstance(visit.trace[-1], Revealed)
     assert sum(isinstance(e, Revealed) for e in visit.trace) == 1
-    assert revisit(visit.trace).document() == visit.document()
+    assert revisit_all([visit.trace])[0].document() == visit.document()
 
 
 @pytest.mark.slow

@@ -10,8 +10,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.language.language import Language
 from polyclinic.questions.examples import Example, asks_the_same
 from polyclinic.retrieval.bm25 import Ranked, WordIndex
-from polyclinic.retrieval.corpus import fuse
-from polyclinic.retrieval.dense import nearest
+from polyclinic.retrieval.corpus import fuse, nearest
 from polyclinic.retrieval.embedders import Embedder, built_in
 from polyclinic.retrieval.retriever import By
 from polyclinic.retrieval.store import Vectors

@@ -28,7 +28,7 @@ from polyclinic.run.options import Json
 from polyclinic.terminal.figures import NOTHING
 from polyclinic.terminal.screen import are_tables_kept, console, note, print_json
 from polyclinic.terminal.tables import Column, counted, table, table_of
-from polyclinic.visits.revisit import revisit_all
+from polyclinic.visits.team import revisit_all
 from polyclinic.yaml_files import read_yaml
 
 _WIDE = 100  # letters; a narrower list of visits leaves the department out

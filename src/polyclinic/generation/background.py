@@ -33,7 +33,7 @@ RegionName = Literal["europe", "north-america", "east-asia", "sub-saharan-africa
 HOME: RegionName = "europe"
 
 
-class Region(Data, frozen=True, kw_only=True):
+class Region(Data):
     """A part of the world.
 
     Attributes:
@@ -66,7 +66,7 @@ def in_region(knowledge: Knowledge, region: str) -> Knowledge:
     return msgspec.structs.replace(knowledge, symptoms=symptoms, region=region)
 
 
-class Medicine(Data, frozen=True, kw_only=True):
+class Medicine(Data):
     """A medicine that somebody takes, with its dose; `share` of those who are treated, from an age on."""
 
     en: str
@@ -75,7 +75,7 @@ class Medicine(Data, frozen=True, kw_only=True):
     from_age: int = 0
 
 
-class BackgroundCondition(Data, frozen=True, kw_only=True):
+class BackgroundCondition(Data):
     """An older illness, or an operation; one that a `symptom` stands for is there where that is.
 
     With `one_medicine`, who is treated takes one of the medicines, otherwise each by its share. It is not there with
@@ -105,7 +105,7 @@ class BackgroundCondition(Data, frozen=True, kw_only=True):
         return self.past_of_child if age < YOUNGEST_ADOLESCENT and self.past_of_child.en else self.past
 
 
-class ToldOfBackground(Data, frozen=True, kw_only=True):
+class ToldOfBackground(Data):
     """A sentence, and how many say it; nobody who has one of the medicines, conditions or symptoms `unless`."""
 
     prevalence: Prevalence
@@ -113,7 +113,7 @@ class ToldOfBackground(Data, frozen=True, kw_only=True):
     unless: tuple[str, ...] = ()
 
 
-class BackgroundFile(Data, frozen=True, kw_only=True):
+class BackgroundFile(Data):
     """What `background.yaml` holds."""
 
     sources: tuple[Source, ...]

@@ -58,12 +58,12 @@ _WRITTEN = 0.5  # share of the other symptoms that find their way into the recor
 _ROUTINE = 0.35  # share of diseases that name an examination of blood, above which every inpatient has it
 
 
-class _Together(Data, frozen=True, kw_only=True):
+class _Together(Data):
     of: str
     with_: dict[str, float] = msgspec.field(name="with")
 
 
-class _Comorbidities(Data, frozen=True, kw_only=True):
+class _Comorbidities(Data):
     together: tuple[_Together, ...]
     never: tuple[tuple[str, ...], ...]
 

@@ -47,7 +47,7 @@ def band_of(age: float) -> str:
     return next((band for band, (_, last) in AGE_BANDS.items() if age < last + 1), list(AGE_BANDS)[-1])
 
 
-class Epidemiology(Data, frozen=True, kw_only=True):
+class Epidemiology(Data):
     """Who has it and when; each sums to 1.
 
     `ages` are the first and last age in years at which anybody has it, where its bands are too wide for that, and

@@ -39,7 +39,7 @@ FEWEST_LYMPHOCYTES = 0.03
 """The share of the white cells that are lymphocytes at the least."""
 
 
-class Reading(Data, Generic[T], frozen=True, kw_only=True):
+class Reading(Data, Generic[T]):
     """What follows from a quantity: something `below` each value of it, or in each of its states."""
 
     of: str
@@ -58,25 +58,25 @@ class Reading(Data, Generic[T], frozen=True, kw_only=True):
         return self.below[bisect.bisect_right(self.cuts, value)][1]
 
 
-class SymptomReading(Reading[Share], frozen=True, kw_only=True):
+class SymptomReading(Reading[Share]):
     """A symptom that follows from a quantity: the share that has it, given its parent."""
 
 
-class PanelReading(Reading[dict[str, Share]], frozen=True, kw_only=True):
+class PanelReading(Reading[dict[str, Share]]):
     """An item that reads another's quantity: the shares of its texts, or, for a number, points of a curve."""
 
     curve: tuple[tuple[float, float], ...] = ()  # (quantity, item); none where it is the same number
     error: Annotated[float, msgspec.Meta(ge=0)] = 0  # the instrument's, one standard deviation
 
 
-class ShownTogether(Data, frozen=True, kw_only=True):
+class ShownTogether(Data):
     """What an item can show beside another: in a state of the item or symptom `of` (`PRESENT`), one of these texts."""
 
     of: str
     states: dict[str, tuple[str, ...]]
 
 
-class Derived(Data, frozen=True, kw_only=True):
+class Derived(Data):
     """An item that is a function of quantities."""
 
     how: Literal["without_share", "other_cells", "bicarbonate"]
@@ -105,7 +105,7 @@ class Derived(Data, frozen=True, kw_only=True):
         return None
 
 
-class ShownAs(Data, frozen=True, kw_only=True):
+class ShownAs(Data):
     """A `state` that is shown `as` another where the quantity `of` is at least so high (an adult's number)."""
 
     state: str
@@ -114,7 +114,7 @@ class ShownAs(Data, frozen=True, kw_only=True):
     at_least: float
 
 
-class Beside(Data, frozen=True, kw_only=True):
+class Beside(Data):
     """What is so beside any illness, and which quantities it moves that the illness leaves alone.
 
     `prevalence` are rows of first year, last year, sex or "both", and the share; `numbers` are distributions by item,
@@ -132,7 +132,7 @@ class Beside(Data, frozen=True, kw_only=True):
         return 0.0 if age is None or sex is None else usual_at(self.prevalence, age, sex)
 
 
-class BodyRules(Data, frozen=True, kw_only=True):
+class BodyRules(Data):
     """What `body.yaml` holds.
 
     `ranges` are rows of first year, last year, sex or "both", low and high; `infants`, which go before them, of first

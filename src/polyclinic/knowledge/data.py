@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -20,11 +20,19 @@ DATA = Path(__file__).parent
 T = TypeVar("T")
 
 
-class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _DataMeta(msgspec.StructMeta):
+    """Makes every subclass of `Data` frozen and keyword-only, which msgspec and mypy want said of each class."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+        return super().__new__(mcls, name, bases, namespace, **{"frozen": True, "kw_only": True, **config})
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class Data(msgspec.Struct, metaclass=_DataMeta, frozen=True, forbid_unknown_fields=True):
     """Base of everything that is read from the data files: what is not known here is a mistake there."""
 
 
-class InBoth(Data, Generic[T], frozen=True, kw_only=True):
+class InBoth(Data, Generic[T]):
     """Something that is said in both languages."""
 
     en: T
@@ -35,11 +43,11 @@ class InBoth(Data, Generic[T], frozen=True, kw_only=True):
         return self.en if language == "en" else self.zh
 
 
-class Name(InBoth[str], frozen=True, kw_only=True):
+class Name(InBoth[str]):
     """A name in both languages."""
 
 
-class Texts(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
+class Texts(InBoth[tuple[str, ...]]):
     """Several texts in both languages."""
 
     en: tuple[str, ...] = ()

@@ -16,8 +16,12 @@ from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCEN
 from polyclinic.knowledge.data import SEVERITIES, Data, InBoth, Name, Severity, Share, Texts
 from polyclinic.language.language import Language
 
+Icd10 = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\d{2}(\.\d{1,2})?$")]  # of the WHO
+Atc = Annotated[str, msgspec.Meta(pattern=r"^[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}$")]  # of a substance
+Loinc = Annotated[str, msgspec.Meta(pattern=r"^\d{1,7}-\d$")]
 
-class Criterion(Data, frozen=True, kw_only=True):
+
+class Criterion(Data):
     """A condition, in exactly one of these forms.
 
     - a `quantity` of the body `at_least` and/or `below` a number (of an adult, see `Quantity`), outside its reference
@@ -74,7 +78,7 @@ class Criterion(Data, frozen=True, kw_only=True):
             yield from part.leaves()
 
 
-class Criteria(Data, frozen=True, kw_only=True):
+class Criteria(Data):
     """What a disease is diagnosed by: the same at every severity (`every`), or by severity, each a stage of its own."""
 
     source: str  # the title of one of the disease's sources
@@ -90,7 +94,7 @@ class Criteria(Data, frozen=True, kw_only=True):
         return tuple(c for c in (self.every, by_severity) if c is not None)
 
 
-class Indicated(Data, frozen=True, kw_only=True):
+class Indicated(Data):
     """Examinations, by id: those that the diagnosis needs, those that help, and those that are not indicated.
 
     Whatever is in none of them is neutral: it depends on the patient.
@@ -108,7 +112,7 @@ Route = Literal[
 ]  # fmt: skip
 
 
-class DueWhen(Data, frozen=True, kw_only=True):
+class DueWhen(Data):
     """When a measure is due; all that is given must hold."""
 
     age_at_least: float | None = None  # in years
@@ -119,7 +123,7 @@ class DueWhen(Data, frozen=True, kw_only=True):
     finding: Criterion | None = None  # what must have been found; what was not looked for is not found
 
 
-class Prescription(Data, frozen=True, kw_only=True):
+class Prescription(Data):
     """A drug, by id, its route, and its usual dose in words ("1 g every 6 hours as needed")."""
 
     drug: str
@@ -128,7 +132,7 @@ class Prescription(Data, frozen=True, kw_only=True):
     when: DueWhen | None = None
 
 
-class Measure(Data, frozen=True, kw_only=True):
+class Measure(Data):
     """One thing that a plan does; exactly one of `give`, `procedure`, `advice` and `monitoring`.
 
     Attributes:
@@ -167,14 +171,14 @@ DiseaseFindings = dict[str, dict[str, AtSeverities]]
 """By examination and item."""
 
 
-class Identified(Data, frozen=True, kw_only=True):
+class Identified(Data):
     """What other files name by its id."""
 
     id: str
     name: Name
 
 
-class Entry(Identified, frozen=True, kw_only=True):
+class Entry(Identified):
     """Something with a name, clinical or as it is ordered, and others that mean the same."""
 
     synonyms: Texts = Texts()
@@ -192,7 +196,7 @@ class Entry(Identified, frozen=True, kw_only=True):
         return (self.name.en, self.name.zh, *self.synonyms.en, *self.synonyms.zh)
 
 
-class Department(Identified, frozen=True, kw_only=True):
+class Department(Identified):
     """A department of the hospital.
 
     The diseases of a `preset` one are those of the Agent Hospital paper, whose right examinations are among the paper's
@@ -202,7 +206,7 @@ class Department(Identified, frozen=True, kw_only=True):
     preset: bool = False
 
 
-class OfSomebody(Entry, frozen=True, kw_only=True):
+class OfSomebody(Entry):
     """What somebody of a sex and age can have, or have done."""
 
     sex: Sex | None = None  # whose alone it can be; None where anybody's
@@ -215,7 +219,7 @@ class OfSomebody(Entry, frozen=True, kw_only=True):
         return self.ages is None or age is None or self.ages[0] <= age < self.ages[1] + 1
 
 
-class Symptom(OfSomebody, frozen=True, kw_only=True):
+class Symptom(OfSomebody):
     """A symptom, or a circumstance of the history, that a patient can tell.
 
     Attributes:
@@ -275,7 +279,7 @@ class Symptom(OfSomebody, frozen=True, kw_only=True):
         return self.of_small_child.get(language) or others or adults
 
 
-class Item(Entry, frozen=True, kw_only=True):
+class Item(Entry):
     """One thing that an examination looks at.
 
     A number has `unit`, `low`/`high` (reference range, None where open), `usual` (its distribution in people without
@@ -285,7 +289,7 @@ class Item(Entry, frozen=True, kw_only=True):
     trouble have them.
     """
 
-    loinc: str | None = None
+    loinc: Loinc | None = None
     unit: str = ""
     low: float | None = None
     high: float | None = None
@@ -330,7 +334,7 @@ class Item(Entry, frozen=True, kw_only=True):
         return "" if spread > 0 else "the spread must be above 0"
 
 
-class Examination(OfSomebody, frozen=True, kw_only=True):
+class Examination(OfSomebody):
     """An examination that can be ordered.
 
     Attributes:
@@ -348,13 +352,13 @@ class Examination(OfSomebody, frozen=True, kw_only=True):
     items: tuple[Item, ...]
 
 
-class Drug(Identified, frozen=True, kw_only=True):
+class Drug(Identified):
     """A drug that a treatment plan may name."""
 
-    atc: str
+    atc: Atc
 
 
-class Plan(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
+class Plan(InBoth[tuple[str, ...]]):
     """A treatment plan: what is done, and where; its lines are its measures in words.
 
     A file has no lines (`en`, `zh`): they are made when it is read.
@@ -370,7 +374,7 @@ class Plan(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
         return tuple(dict.fromkeys(p.drug for measure in self.measures for p in measure.give))
 
 
-class BySeverity(Data, frozen=True, kw_only=True):
+class BySeverity(Data):
     """Three of a kind."""
 
     mild: Plan
@@ -378,14 +382,14 @@ class BySeverity(Data, frozen=True, kw_only=True):
     severe: Plan
 
 
-class Course(Data, frozen=True, kw_only=True):
+class Course(Data):
     """How it goes on: days to recovery, least and most, and the chance of getting worse by severity."""
 
     days: tuple[int, int]
     worsening: tuple[Share, Share, Share]
 
 
-class Courses(Data, frozen=True, kw_only=True):
+class Courses(Data):
     """The course treated rightly, wrongly, and not at all."""
 
     treated: Course
@@ -393,7 +397,7 @@ class Courses(Data, frozen=True, kw_only=True):
     untreated: Course
 
 
-class Source(Data, frozen=True, kw_only=True):
+class Source(Data):
     """Where the facts come from."""
 
     title: str
@@ -402,7 +406,7 @@ class Source(Data, frozen=True, kw_only=True):
     supports: str
 
 
-class Disease(Entry, frozen=True, kw_only=True):
+class Disease(Entry):
     """One disease.
 
     Attributes:
@@ -421,7 +425,7 @@ class Disease(Entry, frozen=True, kw_only=True):
         severity_icd10: codes of severities that have one of their own.
     """
 
-    icd10: str  # WHO ICD-10 code
+    icd10: Icd10
     department: str  # id of the department that sees it ("respiratory")
     sources: tuple[Source, ...]
     epidemiology: Epidemiology
@@ -437,7 +441,7 @@ class Disease(Entry, frozen=True, kw_only=True):
     also_consider: Texts = Texts()
     prevention: Texts = Texts()
     time_critical: tuple[Severity, ...] = ()
-    severity_icd10: dict[Severity, str] = msgspec.field(default_factory=dict)
+    severity_icd10: dict[Severity, Icd10] = msgspec.field(default_factory=dict)
     treatment: BySeverity
     course: Courses
 

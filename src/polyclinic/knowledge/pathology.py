@@ -17,7 +17,7 @@ from polyclinic.knowledge.knowledge import Knowledge, finding_problems
 from polyclinic.yaml_files import read_yaml
 
 
-class _Pathology(Data, frozen=True, kw_only=True):
+class _Pathology(Data):
     examinations: tuple[Examination, ...]
     findings: dict[str, DiseaseFindings]
 

@@ -20,7 +20,7 @@ from polyclinic.yaml_files import read_yaml
 _TIMES, _TIMES_NARROW = 10, 4
 
 
-class DrugInUse(Data, frozen=True, kw_only=True):
+class DrugInUse(Data):
     """How a drug is written, and the usual most of a grown-up, once and in a day, in `unit`; 0 where it is not known.
 
     Of a drug with a `narrow` range four times the most is beyond what can be lived with, of others ten times.
@@ -39,7 +39,7 @@ class DrugInUse(Data, frozen=True, kw_only=True):
         return bool(self.once and amount >= by * self.once) or bool(self.day and amount * times >= by * self.day)
 
 
-class _PrescribedFile(Data, frozen=True, kw_only=True):
+class _PrescribedFile(Data):
     sources: tuple[Source, ...]
     forms: re.Pattern[str]
     drugs: dict[str, DrugInUse]
@@ -127,7 +127,7 @@ Procedure = tuple[str, str]
 """An action and a part, by their ids."""
 
 
-class _Said(Data, frozen=True, kw_only=True):
+class _Said(Data):
     """The words of an action, a part, or of what is both, and how they begin or end in compounds."""
 
     en: tuple[str, ...] = ()
@@ -148,12 +148,12 @@ class _Said(Data, frozen=True, kw_only=True):
         return re.compile("|".join(patterns)) if patterns else _NEVER
 
 
-class _Times(Data, frozen=True, kw_only=True):
+class _Times(Data):
     numbers: dict[str, float]
     units: dict[str, float]  # in days
 
 
-class _ProcedureFile(Data, frozen=True, kw_only=True):
+class _ProcedureFile(Data):
     actions: dict[str, _Said]
     parts: dict[str, _Said]
     same: tuple[tuple[Procedure, ...], ...]

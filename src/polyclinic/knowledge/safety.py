@@ -29,7 +29,7 @@ from polyclinic.yaml_files import read_yaml
 _NONE = Name(en="", zh="")
 
 
-class SignLimit(Data, frozen=True, kw_only=True):
+class SignLimit(Data):
     """A vital sign, by item id, above a value in its unit as it is measured; and what it makes.
 
     `then` is what is done with somebody whose illness by itself would be treated at home.
@@ -41,7 +41,7 @@ class SignLimit(Data, frozen=True, kw_only=True):
     then: Name | None = None
 
 
-class DangerGroup(Data, frozen=True, kw_only=True):
+class DangerGroup(Data):
     """What must not wait in some people more than in others.
 
     It is of those as old as `from_age` or older, and younger than `below`, in years; None: of any age.
@@ -60,7 +60,7 @@ class DangerGroup(Data, frozen=True, kw_only=True):
         return young and (pregnant or not self.pregnant)
 
 
-class RedFlags(Data, frozen=True, kw_only=True):
+class RedFlags(Data):
     """Symptoms, by id, that make an emergency, and those that make a patient urgent; of some people more.
 
     `may_be_pregnant` is the symptom by which a woman may be.
@@ -89,7 +89,7 @@ class RedFlags(Data, frozen=True, kw_only=True):
         return "emergency" if "emergency" in made else "urgent" if made else None
 
 
-class Caution(Data, frozen=True, kw_only=True):
+class Caution(Data):
     """Drugs, by ATC codes or the beginnings of these, that somebody is not given."""
 
     drugs: tuple[str, ...]
@@ -99,14 +99,14 @@ class Caution(Data, frozen=True, kw_only=True):
     below: float = 0  # years of age, or mL/min/1.73 m2 that the kidneys filter
 
 
-class Duplicate(Caution, frozen=True, kw_only=True):
+class Duplicate(Caution):
     """A group of drugs of which one at a time is enough."""
 
     stays: bool = True  # what is taken goes on where one is due; else a drug of another group is looked for
     both: bool = False  # two may be handed out together, and only beside what is taken one is enough
 
 
-class Cautions(Data, frozen=True, kw_only=True, eq=False):
+class Cautions(Data, eq=False):
     """All that a pharmacist looks for: what is not borne, or not given at an age, in an illness or with others.
 
     `heights` are median heights of children by age: years, cm.

@@ -36,20 +36,20 @@ _USUAL: dict[Disposition, Places] = {
 """Of a disposition that the table does not have for a disease: short stays of the usual kind."""
 
 
-class _StaySource(Data, frozen=True, kw_only=True):
+class _StaySource(Data):
     title: str
     publisher: str
     year: int
 
 
-class Fatality(Data, frozen=True, kw_only=True):
+class Fatality(Data):
     """Of those who have a disease at a severity, mild to severe, the share that dies before it changes."""
 
     treated: tuple[Share, Share, Share]
     untreated: tuple[Share, Share, Share]
 
 
-class HospitalCourse(Data, frozen=True, kw_only=True):
+class HospitalCourse(Data):
     """What a disease takes in beds, and in lives; without `dies` it kills nobody."""
 
     stay: dict[Severity, Places] = msgspec.field(default_factory=dict)
@@ -57,7 +57,7 @@ class HospitalCourse(Data, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
 
 
-class StayTable(Data, frozen=True, kw_only=True):
+class StayTable(Data):
     """The whole table, by disease."""
 
     sources: dict[str, _StaySource]

@@ -127,7 +127,7 @@ def _holds(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]
     return False if False in known else None if None in known else True
 
 
-class StoppedMedicine(Data, frozen=True, kw_only=True):
+class StoppedMedicine(Data):
     """A medicine taken at home that is stopped, paused or changed."""
 
     diseases: tuple[str, ...] = ()  # ids of those in which that is so; empty: in all
@@ -137,7 +137,7 @@ class StoppedMedicine(Data, frozen=True, kw_only=True):
     line: Name  # what the plan says, with {drug} for the word that was told
 
 
-class Precautions(Data, frozen=True, kw_only=True):
+class Precautions(Data):
     """What `precautions.yaml` holds."""
 
     sources: tuple[Source, ...]

@@ -166,13 +166,13 @@ class Minds:
 
         Rules, scripts and people read nothing. A model says itself which experience helps, and `recall` asks for it.
         """
-        if isinstance(doctor, RulesDoctor | ScriptedMind) or _is_ours(doctor, HUMAN):
+        if not getattr(doctor, "reads", True):
             return {}
         return {
             "looking_up": self._looking_up,
             "remembering": own or self._remembering,
-            "reminded": not _is_ours(doctor, RECALL),
-            "judges": None if isinstance(doctor, OwnMind) else getattr(doctor, "helpful", None),
+            "reminded": not getattr(doctor, "reminds_itself", False),
+            "judges": getattr(doctor, "helpful", None),
         }
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
@@ -192,8 +192,9 @@ class Minds:
         patient = self._makers[Role.PATIENT](self, part)
         if isinstance(patient, ModelMind):
             return Saps(self._model(part), name=self.names[Role.PATIENT], temperature=self._temperature)
-        by_rules = isinstance(patient, OwnMind | ScriptedMind) or _is_ours(patient, HUMAN)
-        return RulesPatient(self.reader().lexicons, self.examination_names, part.draws(self.seed)) if by_rules else None
+        if getattr(patient, "tracks", False):
+            return None
+        return RulesPatient(self.reader().lexicons, self.examination_names, part.draws(self.seed))
 
     def examiner(self, case: str, *, seat: Seat = ALONE) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case, on whom the doctor in that seat calls."""
@@ -265,11 +266,6 @@ class Minds:
         if self._shared is not None:
             return self._shared.of(model, self._tally)
         return model if self._tally is None else self._tally.of(model)
-
-
-def _is_ours(mind: Mind[Any], name: str) -> bool:
-    """Whether this is our mind of that name, and nobody's own that is called the same."""
-    return mind.name == name and not isinstance(mind, OwnMind | ScriptedMind)
 
 
 _Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
@@ -376,11 +372,7 @@ def shown_to(
     """
     if pictures is None:
         return ()
-    from polyclinic.players.human.people import HumanDoctor  # noqa: PLC0415 - only of cases with pictures
-    from polyclinic.players.language_model.mind import ModelMind  # noqa: PLC0415
-
-    sees = doctor.sees if isinstance(doctor, ModelMind) else isinstance(doctor, HumanDoctor | OwnMind)
-    seen = pictures.of(urls) if sees else ()
+    seen = pictures.of(urls) if getattr(doctor, "sees", False) else ()
     shown = []
     for number, picture in enumerate(seen, start=1):
         if tells_in_address(picture.url, secret):

@@ -57,6 +57,8 @@ def copied(mind: M) -> M:
 class OwnMind:
     """A mind that a user brought, made when it is first asked; `make` is from `maker_of`."""
 
+    sees = True
+
     def __init__(self, make: Callable[[int], Answer], *, name: str, seed: int) -> None:
         self.name = name
         self._make, self._seed = make, seed
@@ -206,6 +208,8 @@ class ScriptedMind:
             or a function of (ask, role). A text stands for a turn that says it; a dict or an object for the answer. By
             purpose, a script without the next step of a hospital's patient concludes.
     """
+
+    reads = False
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
         self.name = name

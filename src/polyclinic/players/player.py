@@ -357,7 +357,11 @@ Role_contra = TypeVar("Role_contra", contravariant=True)
 
 
 class Mind(Protocol[Role_contra]):
-    """Answers for a role. `role` is the role itself: what it knows and has observed so far."""
+    """Answers for a role. `role` is the role itself: what it knows and has observed so far.
+
+    A mind may say of itself that it `sees` pictures, `reads` what a library or a memory holds (by default it does),
+    `reminds_itself` of patients of its own, or, as a patient, `tracks` the states of AIE.
+    """
 
     @property
     def name(self) -> str:

@@ -32,6 +32,7 @@ class RecallMind:
     """A doctor by cases alone; see the module."""
 
     name = RECALL
+    reminds_itself = True
 
     def __init__(self, knowledge: Knowledge, *, case: str, seed: int) -> None:
         self._knowledge, self._case = knowledge, case

@@ -13,8 +13,7 @@ from polyclinic.events import Disputed, Established, Examined, Reported, Revised
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
-from polyclinic.players.language_model.discussion import PROMPTS, as_written
-from polyclinic.players.language_model.mind import ModelMind, doctor_messages, joined
+from polyclinic.players.language_model.mind import PROMPTS, ModelMind, as_written, doctor_messages, joined
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import CONCLUDE, DISPUTE, MERGE, REVISE, SPEAK
 from polyclinic.players.roles.doctor import Doctor
@@ -279,7 +278,7 @@ async def test_what_a_model_is_told_as_director(language):
     director.observe(revised(1, "C", round=1))
     await director.act(CONCLUDE)
 
-    prompts = read_prompts(PROMPTS)[language]
+    prompts = read_prompts(PROMPTS.with_name("discussion.md"))[language]
     wanted = ("director_merge", "director_merge_final", "director_dispute", "director_conclude")
     for messages, section in zip(asked, wanted, strict=True):
         assert messages[0][0] == "system"
@@ -303,18 +302,18 @@ async def test_what_a_model_is_told_as_director(language):
 async def test_what_a_model_is_told_as_one_of_the_doctors(language):
     presentation = Presentation(complaint="cough", language=language)
     doctor = Doctor(ModelMind(Scripted([]), name="direct/x"), presentation, max_turns=3, number=2)
-    before = joined(doctor_messages(SPEAK, doctor, read_prompts(PROMPTS.with_name("mind.md"))[language]))
+    before = joined(doctor_messages(SPEAK, doctor, read_prompts(PROMPTS)[language]))
     mine = revised(2, "mine").report
     doctor.observe(Reported(seq=0, report=mine))
     doctor.observe(Established(seq=0, symptoms=("fever",), findings=(value("ECG", "normal"),)))
-    prompts = read_prompts(PROMPTS.with_name("mind.md"))[language]
+    prompts = read_prompts(PROMPTS)[language]
     told = joined(doctor_messages(REVISE, doctor, prompts))
     # It goes on from its own consultation, knows its own report and its number, and the facts.
     assert said(told).startswith(said(before[:1]))
     # Its own words stand in the form that it is asked for, reasons before diagnoses.
     assert ("assistant", as_written(mine)) in told
     assert as_written(mine).index('"rationale"') < as_written(mine).index('"diagnoses"')
-    discussion = read_prompts(PROMPTS)[language]
+    discussion = read_prompts(PROMPTS.with_name("discussion.md"))[language]
     assert discussion("doctor_team", doctor=2) in said(told)
     assert "fever" in said(told)
     assert "normal" in said(told)
@@ -335,7 +334,7 @@ async def test_what_a_model_is_told_as_one_of_the_doctors(language):
 
 
 def test_prompts_exist_in_both_languages_with_the_same_blanks():
-    prompts = read_prompts(PROMPTS)
+    prompts = read_prompts(PROMPTS.with_name("discussion.md"))
     assert prompts["en"].blanks == prompts["zh"].blanks
 
 

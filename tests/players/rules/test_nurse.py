@@ -12,7 +12,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.models.scripted import Scripted
-from polyclinic.players.language_model.staff import PROMPTS, form
+from polyclinic.players.language_model.mind import PROMPTS, form
 from polyclinic.players.minds import Minds
 from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import REPORT, Purpose, Triage, WrongAnswer, send_to
@@ -209,7 +209,7 @@ async def test_a_model_is_told_the_departments_and_the_door_alone(knowledge, lan
         assert "infections: infectious diseases" in told[-1]
         assert case.truth.diagnoses[0].name not in told[-1]
         assert "confirm" not in told[-1]
-    system = read_prompts(PROMPTS)[language]("nurse", departments="")[:20]
+    system = read_prompts(PROMPTS.with_name("staff.md"))[language]("nurse", departments="")[:20]
     assert all(text.startswith(system) for text in told)
 
 

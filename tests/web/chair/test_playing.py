@@ -12,7 +12,7 @@ from tests.web.chair.conftest import Client
 from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.events import Trace
-from polyclinic.visits.revisit import revisit
+from polyclinic.visits.team import revisit_all
 from polyclinic.web.application import application
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.serving import Serving
@@ -45,7 +45,7 @@ async def test_a_visit_is_played_to_its_score(client, folder):
     # The trace is one like any other, and lies in the folder.
     kept = next(folder.glob("visits/*.trace.jsonl"))
     assert kept.read_text("utf-8") == (await client.get(f"{client.at}/trace")).body.decode()
-    assert revisit(Trace.read(kept)[0]).report.diagnoses[0].name == "influenza A"
+    assert revisit_all(Trace.read(kept)[:1])[0].report.diagnoses[0].name == "influenza A"
 
 
 async def test_nothing_that_is_so_is_sent_before_the_end(client):

@@ -221,6 +221,7 @@ class DeskSeat(ABC):
     """
 
     name = "human"
+    reads = False
     role: ClassVar[Role]
     purposes: ClassVar[Collection[Purpose]]
     commands: ClassVar[tuple[str, ...]]

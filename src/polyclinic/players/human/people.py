@@ -93,6 +93,7 @@ class SeatedDoctor:
     """A mind for the `Doctor` of one visit, by the moves that come from a chair."""
 
     name = "human"
+    reads = False
 
     def __init__(self, chair: Chair, adviser: Adviser) -> None:
         self._chair, self._adviser = chair, adviser
@@ -119,6 +120,7 @@ class SeatedDoctor:
 class HumanDoctor(DeskSeat):
     """The doctor of one visit at the desk, which is a chair too."""
 
+    sees = True
     role = Role.DOCTOR
     purposes = (Purpose.SPEAK, Purpose.REPORT, Purpose.REVISE, Purpose.CHOOSE, Purpose.PLAN, Purpose.NEXT_STEP)
     commands = ("undo", "leave", "done", "order", "list", "hint", "back")

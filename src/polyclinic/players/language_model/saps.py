@@ -96,6 +96,8 @@ class Saps:
     trades up to four calls a turn that are not needed for one or two round trips.
     """
 
+    tracks = True
+
     def __init__(
         self, model: Model, *, name: str, tracker: Tracker = "staged", temperature: float | None = None
     ) -> None:

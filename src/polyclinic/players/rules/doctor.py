@@ -103,6 +103,7 @@ class RulesDoctor:
     """A mind for `Doctor`; one for each visit. Its knowledge has a prior for "something else"."""
 
     name = "rules"
+    reads = False
 
     def __init__(self, reader: Reader, whole: Reader | None = None) -> None:
         self._reader, self._whole = reader, whole or reader

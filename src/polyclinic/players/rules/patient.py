@@ -288,6 +288,7 @@ class RulesPatient:
     """A mind for `Patient`: from the words for symptoms and the names of examinations."""
 
     name = "rules"
+    tracks = True
 
     def __init__(self, lexicons: Mapping[Language, Lexicon], names: Names, rng: random.Random) -> None:
         self._lexicons, self._names, self._rng = lexicons, names, rng
