@@ -58,6 +58,7 @@ from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.protocols.papers import AieSettings
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.options import (
@@ -75,7 +76,7 @@ from polyclinic.settings import setting
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, crossed, show_problems, table
-from polyclinic.visits.visit import OURS, Staging, Visit, see
+from polyclinic.visits.visit import Visit, see
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
