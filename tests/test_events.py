@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import each_row
 
@@ -113,6 +113,7 @@ def make_trace(events, first=None) -> Trace:
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(st.lists(st.lists(bodies, max_size=6), min_size=1, max_size=3))
 def test_round_trip(tmp_path_factory, visits):
     traces = [make_trace(events, first) for first in (opened(doctor=2), convened()) for events in visits]

@@ -107,7 +107,9 @@ def test_results_are_rows():
     model = Scripted(lambda _: "Answer: B")
     (method,) = asyncio.run(run_methods([question], choose(["zero_shot"]), lambda _: lambda _: model))
     assert list(method.to_frame()["outcome.answers"]) == ["B"]
-    town = Configuration(hospital=read_hospital(None, knowledge), residents=60, days=1, seed=1, setup=Setup(seed=1))
+    town = Configuration(
+        hospital=read_hospital(None, knowledge), residents=60, days=1, visits=3, seed=1, setup=Setup(seed=1)
+    )
     came = asyncio.run(run_hospital(town))
     assert came.to_frame()["run.visits"][0] == came.run.visits
     for result in (held, held.doctors[0], method, method.answered[0].outcome, came):

@@ -51,9 +51,7 @@ class _Picture:
         self._drawn, seconds, counts = now, now - self._began, Counter(account.world.counts)
         inside = counts["triaged"] - counts["went_home"] - counts["left_unseen"] - counts["failed"]
         parts = [f"day {happening.t // DAY + 1}", f"in hospital {max(0, inside)}", f"seen {counts['went_home']:,}"]
-        parts.append(f"{len(account) / seconds:,.0f} events/s")
-        if self._calls:
-            parts.append(f"{self._calls / seconds:,.0f} calls/s")
+        parts.append(f"{(self._calls or len(account)) / seconds:,.0f} {'calls' if self._calls else 'events'}/s")
         if self._cost is not None:
             parts.append(f"cost {money(self._cost)}")
         done = counts["triaged"] if self._by_visits else happening.t / DAY

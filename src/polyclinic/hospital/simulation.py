@@ -25,7 +25,6 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from enum import Enum
 
 import msgspec
 
@@ -62,14 +61,6 @@ from polyclinic.seeds import derive
 
 LOOKAHEAD = 720
 """Minutes before it is due at which an episode is launched."""
-
-
-class ConvalescenceEnd(Enum):
-    """How convalescence ends."""
-
-    HEALTHY = "healthy"
-    WORSE = "worse"
-    DEAD = "dead"
 
 
 def treatment_of(episode: Episode | None) -> Treatment:
@@ -111,8 +102,7 @@ class PlannedVisit:
     place: int  # among all plans, by which those who set out together are told apart
     gone: bool = False  # the resident has set out
     request: EpisodeRequest | None = None  # what its episode is computed from
-    foreseen: bool = False  # `worsening` is known
-    worsening: Worsening | None = None  # how the illness goes on while nobody treats it; None: as it is
+    worsening: Worsening | msgspec.UnsetType | None = msgspec.UNSET  # as `worsens` returns it, once it is known
     early: Signal | None = None  # the episode of a patient who may get worse before triage is over
     decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
 
@@ -124,8 +114,7 @@ class PlannedVisit:
 
     def worsens(self, town: Town) -> Worsening | None:
         """Returns how the illness goes on while nobody treats it; None: as it is."""
-        if not self.foreseen:
-            self.foreseen = True
+        if self.worsening is msgspec.UNSET:
             self.worsening = town.worsening(self.onset, self.case(town), self.visit.number)
         return self.worsening
 
@@ -209,16 +198,15 @@ class Simulation:
     warm_up: int = 0  # days
     clock: Clock = field(default_factory=Clock)
     learns: Callable[[Clock, Log], HospitalLearning] | None = None
-    onsets: dict[int, deque[Onset]] = field(init=False, default_factory=dict)  # by resident: what may come next
-    planned: list[PlannedVisit] = field(init=False, default_factory=list)  # in the order of setting out
-    plans: int = field(init=False, default=0)
-    came: int = field(init=False, default=0)  # visits that were set out for
-    open: int = field(init=False, default=0)  # visits that have not been followed up
-    closed: bool = field(init=False, default=False)  # nobody sets out any more; the clock stops when all are at home
-    ill: int = field(init=False, default=0)
-    dead: set[int] = field(init=False, default_factory=set)  # residents
 
     def __post_init__(self) -> None:
+        self.onsets: dict[int, deque[Onset]] = {}  # by resident: what may come next
+        self.planned: list[PlannedVisit] = []  # in the order of setting out
+        self.plans = self.came = 0  # visits that were planned, and that were set out for
+        self.open = 0  # visits that have not been followed up
+        self.closed = False  # nobody sets out any more; the clock stops when all are at home
+        self.ill = 0
+        self.dead: set[int] = set()  # residents
         self.end = self.days * DAY
         self.most = math.inf if self.visits is None else self.visits
         self.registry = Registry(self.hospital, seed=self.seed)
@@ -320,11 +308,11 @@ class Simulation:
             if comes and self.forecast is None:
                 again = self._again(onset, case, number, course, stages, since=since)
             end = yield from self._follow_up(onset, case, number, treatment, course, of_visit=True)
-            while end is ConvalescenceEnd.WORSE and number >= most and not self._over():
+            while end == "worse" and number >= most and not self._over():
                 number += 1
                 course = self.town.course(case, number, Treatment())
                 end = yield from self._follow_up(onset, case, number, Treatment(), course)
-            if end is not ConvalescenceEnd.WORSE or self._over():
+            if end != "worse" or self._over():
                 return  # who is worse would come again, and nobody sets out any more
             plan = again or self._again(onset, case, number, course, stages, since=since)
 
@@ -373,7 +361,7 @@ class Simulation:
         *,
         of_visit: bool = False,
     ) -> Steps:
-        """Convalescence after a visit, or without one; returns how it ends."""
+        """Convalescence after a visit, or without one; returns how it ends: "healthy", "worse" or "dead"."""
         who = self.town.name(onset.resident)
         hour = derive(self.seed, who, "follow-up", case.id, number).randint(*FOLLOW_UP)
         today = self.clock.now // DAY
@@ -399,14 +387,14 @@ class Simulation:
         if of_visit:
             self._followed_up()
         if course.dies_after is not None:
-            return ConvalescenceEnd.DEAD
+            return "dead"
         if course.recovers_after_days is None:
-            return ConvalescenceEnd.WORSE
+            return "worse"
         if course.outcome is not FollowUpOutcome.RECOVERED:
             yield self.clock.at((today + course.recovers_after_days) * DAY + hour)
             self._note(who, events.FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
         self.ill -= 1
-        return ConvalescenceEnd.HEALTHY
+        return "healthy"
 
     def _followed_up(self) -> None:
         """Somebody has been followed up after a visit."""

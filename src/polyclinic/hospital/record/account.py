@@ -54,7 +54,6 @@ class Account:
         self.begin = begin
         self.visits = Attendances()
         self._hash = log_hash()
-        self._counts: Counter[type] = Counter()  # happenings since `begin`, by type
         self._kept: dict[type, list[Happening]] = defaultdict(list)  # happenings of the types in `_KEPT`
         self._stays: list[Stay] = []
         self._lying: dict[str, Stay] = {}
@@ -73,9 +72,6 @@ class Account:
     def add(self, happening: Happening) -> None:
         """Takes the next line of the log."""
         t, who, kind, world = happening.t, happening.who, type(happening.what), self.world
-        if self.begin and t >= self.begin > world.t:
-            self._counts.clear()
-        self._counts[kind] += 1
         self._hash.update(encode(happening) + b"\n")
         while t >= len(self._hours) * HOUR:
             self._hours.append((len(self._hours) * HOUR, world.census(len(self._hours) * HOUR)))
@@ -150,13 +146,13 @@ class Account:
         worse = [what.cause for what in followed if what.outcome is FollowUpOutcome.WORSE and what.cause is not None]
         first_beds = Counter(stay.care for stay in self._stays if stay.first and stay.since >= since)
         return {
-            "fell_ill": self._counts[events.FellIll],
+            "fell_ill": len(self._all(events.FellIll)),
             "counted": window,  # seconds, in which work and beds are counted
             "arrived": len(rows),  # sum of `seen`, `left`, `failed`, `died_inside` and `inside`
             "came_again": sum(row.turned_away is not None and row.turned_away >= since for row in rows),
             "seen": len(ends[SEEN]),
             "admitted": dict(first_beds.most_common()),  # once a stay, by kind of the first area
-            "operated": self._counts[events.Operated],
+            "operated": len(self._all(events.Operated)),
             "died": len(deaths),  # everywhere
             "died_inside": len(ends[DIED]),
             "died_by_cause": figures.by_cause(what.cause for what in deaths),
@@ -166,7 +162,7 @@ class Account:
             "left": dict(sorted(Counter(row.reason for row in ends[LEFT]).items())),
             "failed": dict(sorted(Counter(row.reason for row in ends[FAILED]).items())),
             "inside": len(ends[""]),  # at the end of the log
-            "referred": self._counts[events.Referred],
+            "referred": len(self._all(events.Referred)),
             "taken_over": sum(call.taken_over for call in calls),  # by another doctor than the expected one
             "follow_ups": {
                 **figures.counts_of(FollowUpOutcome, (what.outcome for what in followed)),
@@ -225,7 +221,7 @@ class Account:
 
 _BEDS = {events.Admitted, events.Moved, events.Discharged, events.Died}
 _KEPT = {
-    events.Died, events.Worsened, events.FollowedUp,
+    events.FellIll, events.Operated, events.Referred, events.Died, events.Worsened, events.FollowedUp,
     events.FollowUpFailed, events.VisitFailed, events.MemoriesPublished,
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -182,50 +182,40 @@ def map_of(hospital: Hospital) -> dict[str, Any]:
 
 
 def _rooms(hospital: Hospital) -> dict[str, MapRoom]:
-    areas = {id: area for id, area in hospital.areas.items() if area.kind is not AreaKind.HOME}
-    placed = {id: _rectangle(area) for id, area in areas.items()}
-    spread = max((right for _, _, right, _ in placed.values()), default=0) - min(
-        (left for left, *_ in placed.values()), default=0
-    )
-    boxes = list(placed.values())
-    over = any(_overlap(one, other) for place, one in enumerate(boxes) for other in boxes[:place])
-    if over or spread > _MOST or any(not (area.width and area.height) for area in areas.values()):
-        placed = dict(_packed(areas))
-    left, top = (min((box[side] for box in placed.values()), default=0) for side in (0, 1))
-    return {
-        id: MapRoom(
-            id=id,
-            kind=areas[id].kind,
-            x=x - left + _TOWN + _MARGIN,
-            y=y - top + _MARGIN,
-            width=right - x,
-            height=bottom - y,
-        )
-        for id, (x, y, right, bottom) in placed.items()
-    }
+    rooms = {}
+    for id, area in hospital.areas.items():
+        if area.kind is not AreaKind.HOME:
+            width, height = (max(_LEAST, round(side)) for side in (area.width, area.height))
+            x, y = round(area.at[0] - width / 2), round(area.at[1] - height / 2)
+            rooms[id] = MapRoom(id=id, kind=area.kind, x=x, y=y, width=width, height=height)
+    areas = {id: hospital.areas[id] for id in rooms}
+    unknown = any(not (area.width and area.height) for area in areas.values())
+    ends = [end for room in rooms.values() for end in (room.x, room.x + room.width)]
+    spread = max(ends, default=0) - min(ends, default=0)
+    if unknown or spread > _MOST or any(itertools.starmap(_overlap, itertools.combinations(rooms.values(), 2))):
+        _pack(rooms, areas)
+    left, top = (min((getattr(room, side) for room in rooms.values()), default=0) for side in ("x", "y"))
+    for room in rooms.values():
+        room.x, room.y = room.x - left + _TOWN + _MARGIN, room.y - top + _MARGIN
+    return rooms
 
 
-def _rectangle(area: Area) -> tuple[int, int, int, int]:
-    """Returns left, top, right and bottom of an area, in whole metres."""
-    width, height = (max(_LEAST, round(side)) for side in (area.width, area.height))
-    left, top = round(area.at[0] - width / 2), round(area.at[1] - height / 2)
-    return left, top, left + width, top + height
+def _overlap(one: MapRoom, other: MapRoom) -> bool:
+    beside = one.x >= other.x + other.width or other.x >= one.x + one.width
+    return not (beside or one.y >= other.y + other.height or other.y >= one.y + one.height)
 
 
-def _overlap(one: tuple[int, int, int, int], other: tuple[int, int, int, int]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _packed(areas: Mapping[str, Area]) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
+def _pack(rooms: Mapping[str, MapRoom], areas: Mapping[str, Area]) -> None:
+    """Puts the rooms side by side, as large as what is in them needs."""
     x = y = deepest = 0
-    for id, area in areas.items():
+    for room, area in zip(rooms.values(), areas.values(), strict=True):
         places = max(area.capacity if area.kind is not AreaKind.WAITING else 0, area.seats, area.beds, 4)
-        width = min(30, max(8, round((places * 2.4) ** 0.5) + 4))
-        height = min(30, max(7, -(-places * 2 // (width - 2)) + 5))
-        if x and x + width > 90:
+        room.width = min(30, max(8, round((places * 2.4) ** 0.5) + 4))
+        room.height = min(30, max(7, -(-places * 2 // (room.width - 2)) + 5))
+        if x and x + room.width > 90:
             x, y, deepest = 0, y + deepest + 4, 0
-        yield id, (x, y, x + width, y + height)
-        x, deepest = x + width + 4, max(deepest, height)
+        room.x, room.y = x, y
+        x, deepest = x + room.width + 4, max(deepest, room.height)
 
 
 def _doors(made: TownMap, areas: Mapping[str, Area]) -> None:
