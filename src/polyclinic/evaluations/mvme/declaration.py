@@ -55,6 +55,7 @@ from polyclinic.metrics.recorded_reports import AspectMean, MissingGrade, Ties, 
 from polyclinic.metrics.recorded_reports import summarise as summarise_grades
 from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTotal
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import (
@@ -79,7 +80,7 @@ from polyclinic.terminal.tables import Column, cell, table, table_of
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
 from polyclinic.visits.team import TeamVisit
-from polyclinic.visits.visit import OURS, Staging, Visit
+from polyclinic.visits.visit import Visit
 
 
 class Versus(Compared, frozen=True, kw_only=True, rename={"measure": "aspect"}):
