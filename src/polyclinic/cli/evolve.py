@@ -160,26 +160,6 @@ class PracticeOptions:
             k if self.k_experience is None else self.k_experience,
         )
 
-    @property
-    def remembers(self) -> Remembers:
-        """The parts of the memory that are used."""
-        return Remembers(records=not self.experience_only, experience=not self.records_only)
-
-    def recovered(self) -> Callable[[PracticePatient, bool], bool] | None:
-        """Returns what says whether a patient recovered; None if the doctor hears the right answers."""
-        if self.feedback == "truth":
-            return None
-        return lambda patient, right: came_of(patient, right=right, seed=self.seed) is Came.RECOVERED
-
-    def sentence(self) -> str:
-        """Describes the practice, for its page."""
-        records, experience = self.wanted
-        parts = f"{records if self.remembers.records else 0} records and "
-        parts += f"{experience if self.remembers.experience else 0} principles come to mind; "
-        followed = "" if self.protocol == "ours" else f", protocol: {self.protocol}"
-        made = f"batches of {self.batch}, feedback: {self.feedback}, vectors: {self.embedder}, seed {self.seed}"
-        return f"{parts}{made}{followed}."
-
 
 async def evolve(
     *,
@@ -319,14 +299,16 @@ class PracticeTask:
                     return session.model(name, Asker("doctor", episode), repeating=True)
 
                 learner = MedAgentZero(model, temperature=self.models.temperature)
-            practice = Practice(
-                learner,
-                memory,
-                embedder,
-                remembers=options.remembers,
-                recovered=options.recovered(),
-                wanted=options.wanted,
-            )
+            recovered = None
+            if options.feedback == "outcome":
+
+                def recovered(patient: PracticePatient, right: bool) -> bool:
+                    return came_of(patient, right=right, seed=options.seed) is Came.RECOVERED
+
+            used = Remembers(records=not options.experience_only, experience=not options.records_only)
+            practice = Practice(learner, memory, embedder, remembers=used, recovered=recovered, wanted=options.wanted)
+            said = {name: value for name, value in dataclasses.asdict(options).items() if name not in ("train", "test")}
+            settings = [f"{name.replace('_', '-')} {value}" for name, value in said.items() if value is not None]
 
             def evolution() -> Evolution:
                 return Evolution(
@@ -336,7 +318,7 @@ class PracticeTask:
                     constant=constant_of(test),
                     names={one.disease.id: one.disease.name.en for one in test},
                     wall_seconds=time.monotonic() - began,
-                    made_by=options.sentence(),
+                    made_by=f"{', '.join(settings[2:])}.",
                     every=options.snapshots,
                 )
 
