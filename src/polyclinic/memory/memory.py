@@ -10,7 +10,7 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
@@ -164,29 +164,28 @@ def open_kept(
 
     Without `about`, it must exist; without `rows`, damage of its rows is not looked for.
     """
-    if kind.is_stored(folder):
-        made = None if about is None or must_exist else msgspec.json.encode(about)
-        with open_store_memory(folder, made, kind.pointer) as (stored, written):
-            with reading(kind, stored.path):
+    kept: KeptMemory
+    with ExitStack() as stack:
+        if kind.is_stored(folder):
+            made = None if about is None or must_exist else msgspec.json.encode(about)
+            kept, written = stack.enter_context(open_store_memory(folder, made, kind.pointer))
+            with reading(kind, kept.path):
                 found = msgspec.json.decode(written, type=About)
-            _check_made_with(found, about, stored.path)
-            yield found, stored
-        return
-    path = folder / kind.file
-    if must_exist and not path.is_file():
-        raise BadInput(f"holds no {kind.file}; '{kind.made_by}' makes one", path=folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = connect(path)
-    except (OSError, sqlite3.Error) as error:
-        raise BadInput(f"cannot be opened as {kind.what}: {error}", path=path) from None
-    try:
-        with reading(kind, path):
-            found = _made_with(file, kind, about, path, rows=rows)
-        _check_made_with(found, about, path)
-        yield found, _MemoryFile(file, path)
-    finally:
-        file.close()
+        else:
+            path = folder / kind.file
+            if must_exist and not path.is_file():
+                raise BadInput(f"holds no {kind.file}; '{kind.made_by}' makes one", path=folder)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context(closing(connect(path)))
+            except (OSError, sqlite3.Error) as error:
+                raise BadInput(f"cannot be opened as {kind.what}: {error}", path=path) from None
+            with reading(kind, path):
+                found = _made_with(file, kind, about, path, rows=rows)
+            kept = _MemoryFile(file, path)
+        if about is not None and (problem := found.difference(about)):
+            raise BadInput(problem, path=kept.path)
+        yield found, kept
 
 
 @contextmanager
@@ -196,11 +195,6 @@ def reading(kind: MemoryKind, path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
         raise BadInput(f"cannot be read as {kind.what}: {error}", path=path) from None
-
-
-def _check_made_with(found: About, wanted: About | None, path: Path) -> None:
-    if wanted is not None and (problem := found.difference(wanted)):
-        raise BadInput(problem, path=path)
 
 
 def _made_with(file: sqlite3.Connection, kind: MemoryKind, about: About | None, path: Path, *, rows: bool) -> About:
