@@ -12,8 +12,8 @@ from polyclinic.judging.error_categories import (
     ErrorCategory,
     MissedQuestion,
     find_categories,
-    read_words,
 )
+from polyclinic.judging.people import read_people_words
 from polyclinic.judging.sorting import Word
 from polyclinic.models.scripted import Scripted
 from polyclinic.questions.exam import ExamQuestion
@@ -130,5 +130,5 @@ def test_words_that_cannot_be_used(tmp_path, second, problem):
     path = tmp_path / "words.jsonl"
     path.write_text(f"{json.dumps(WORD)}\n{json.dumps(second)}\n", encoding="utf-8")
     with pytest.raises(BadInput, match=problem) as raised:
-        read_words(path)
+        read_people_words(path, form="errors", categories=ErrorCategory)
     assert raised.value.line == 2

@@ -218,14 +218,11 @@ class Opened:
         """Returns, for a method's label, the model for each item; its answers are kept under label and item."""
         tuning = [] if max_tokens is None else [Tuning(max_tokens=max_tokens)]
 
-        def of_method(label: str) -> ModelFor:
-            def model_for(item: str) -> Model:
-                asker = Asker(label, f"{label} {item}", item=item, player=label)
-                return with_hooks(self.session.model(model, asker), *tuning)
+        def model_for(label: str, item: str) -> Model:
+            asker = Asker(label, f"{label} {item}", item=item, player=label)
+            return with_hooks(self.session.model(model, asker), *tuning)
 
-            return model_for
-
-        return of_method
+        return lambda label: partial(model_for, label)
 
     @property
     def ending(self) -> RunStopped | None:
@@ -314,11 +311,11 @@ class Setup(Generic[S]):
         return self.run.cases(options, needs=lambda case: needs(case) or unseen(case))
 
     def verdicts(self, paths: Sequence[Path] | None, known: Callable[[], Known]) -> list[PersonsVerdict]:
-        """Reads people's verdicts on what is `known`, and refuses all others."""
+        """Reads people's verdicts on what is `known`, and refuses all others; those of one form need not name it."""
         if not paths:
             return []
         items = known()
-        said = read_verdicts(paths, known=items)
+        said = read_verdicts(paths, known=items, form=next(iter(items)) if len(items) == 1 else None)
         if (other := next((one.form for one in said if one.form not in items), None)) is not None:
             problem = f"there are verdicts of the form {other!r}; here it is {' or '.join(items)}"
             raise BadInput(problem, path=paths[0])
@@ -371,13 +368,6 @@ def check_judge(name: str | None, *, option: str = "--judge", also: str = "") ->
     if name is not None and name != also and model_of(name) is None:
         named = f"name one, such as direct/NAME{f', or {also}' if also else ''}"
         raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; {named}")
-
-
-def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
-    """Raises a UserError for a corpus if none of the methods looks anything up."""
-    if corpus is not None and chosen and all(one.settings.get("retrieval") is False for one in chosen):
-        problem = f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up"
-        raise UserError(f"{problem}; leave one of them out")
 
 
 def judge_failure(lost: Mapping[str, int], of: int, problem: str, max_failures: float) -> str:

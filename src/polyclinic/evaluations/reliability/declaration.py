@@ -25,7 +25,7 @@ from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import Value, estimates, item_row
+from polyclinic.evaluations.measuring import Value, estimates, output_of_visits
 from polyclinic.evaluations.people import with_people
 from polyclinic.evaluations.reliability.attack import Attacked, attack, names_examination, orders
 from polyclinic.events import End, Examined, Role, Said, Trace
@@ -36,9 +36,9 @@ from polyclinic.knowledge.names import Names
 from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
 from polyclinic.protocols.papers import Settings
-from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import FILES, MINDS, CaseOptions, MaxTurns, SessionOption, each_once
-from polyclinic.run.output import Output, output_of_visits
+from polyclinic.run.output import Output
 from polyclinic.settings import setting
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.figures import ShownFigure, number, with_ends
@@ -252,26 +252,26 @@ def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], a
         told = f"patient: {about['patient']}; examiner: {about['examiner']}; {about['cases']} cases"
         screen.print(f"{told}; seed: {about['seed']}")
 
-    def row(name: str, visit: Visit) -> ItemRow:
+    def facts(name: str, visit: Visit) -> dict[str, Any]:
         """Returns the shares of a visit's rounds, and how many they are; a visit that failed has none."""
         one = doctors[name]
         rounds = [each for each in one.rounds if each.case == visit.case]
         judged = [each for each in one.judgements if each.case == visit.case]
         values = {} if visit.end is End.FAILED else _values(rounds, judged)
-        return item_row(values, item=visit.case, model=name, seed=about["seed"], end=str(visit.end))
+        return {"values": values, "end": str(visit.end)}
 
     # The visits are in the traces.
     fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "visits"}
     doctors = {one.doctor: one for one in result.doctors}
     return output_of_visits(
         result.visits,
-        row,
+        facts,
+        seed=about["seed"],
         document=msgspec.to_builtins({**about, **fields, "attack": attacks}),
         show=show,
         document_file="reliability.json",
         names={name: f"doctor-{number}" for number, name in enumerate(result.visits, start=1)},
         written="Traces and result: {}",
-        failed=sum(one.failed for one in result.doctors),
         measures=MEASURES,
     )
 
