@@ -30,7 +30,7 @@ from polyclinic.files import check_new_folder, make_folder, write_json, write_te
 from polyclinic.fingerprints import of_file
 from polyclinic.memory.entries import ClinicalTask, name_of_choices
 from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
-from polyclinic.memory.memory import PATIENTS, About, move_to_store, open_memory
+from polyclinic.memory.memory import PATIENTS, About, open_memory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.recall import NEIGHBOURS, Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
@@ -198,7 +198,6 @@ async def evolve(
         say_practice(rules, *map(len, practices[0].patients))
         # What one practice has done is in its memory, so that it is printed again at once.
         left = [one for one in practices if replicas == 1 or not (one.folder / RECORD).is_file()]
-        how: dict[str, Any] = {"at_once": 1} if on is None else {"doing": "practices", "quiet": json}
         async with AsyncExitStack() as stack:
             pool = None
             if on is not None and left:
@@ -213,7 +212,8 @@ async def evolve(
                 what="practice",
                 unit="practice",
                 is_written=True,
-                **how,
+                doing="practices" if on is not None and not json else "",
+                at_once=1 if on is None else len(practices),
             )
         if replicas == 1:
             (came, spent), what = done[0], "memory, results"
@@ -225,7 +225,7 @@ async def evolve(
             write_text(folder / PAGE, page_of_several(document))
             _show(document, tables_of_several(document), json=json)
         for one in practices:
-            one.keep()
+            keep_results(kept.database, one.folder)
         if json:
             return
         if replicas == 1:
@@ -398,12 +398,6 @@ class FolderOfPractice:
         how: dict[str, Any] = {"models": task.models, "ledger": ledger, "cases": self.shares}
         write_results(self.folder, this, output, seed=options.seed, **how)
         return came, ledger
-
-    def keep(self) -> None:
-        """Keeps results and memory in the database, if there is one."""
-        if (database := self.kept.database) is not None:
-            keep_results(database, self.folder)
-            move_to_store(self.folder, database, f"{self.kept.name or 'evolve'}/seed-{self.task.options.seed}")
 
 
 def _show(document: Mapping[str, Any], tables: Iterable[Table], *, json: bool) -> None:
