@@ -208,5 +208,6 @@ def case_and_report(recorded: RecordedReport) -> tuple[Case, Report]:
     )
     sections = msgspec.structs.asdict(given)
     diagnoses = split_diagnoses(sections.pop("diagnosis"))
-    report = Report(diagnoses=diagnoses, **{name: split_points(text) for name, text in sections.items()})
+    points: dict[str, Any] = {name: split_points(text) for name, text in sections.items()}
+    report = Report(diagnoses=diagnoses, **points)
     return Case(id=recorded.id, record=record, truth=truth), report

@@ -417,7 +417,7 @@ class Precision(msgspec.Struct, frozen=True, kw_only=True):
     percent: float | None = None  # half-width of the absolute mean; None where the mean is 0 and the half-width is not
     n: int
     needed: int | None = (
-        None  # replications after which it was narrow enough and stayed so; None where it has not been yet
+        None  # replications after which it stayed narrow enough; None if it is not yet
     )
 
 
