@@ -416,9 +416,7 @@ class Precision(msgspec.Struct, frozen=True, kw_only=True):
     half_width: float | None = None
     percent: float | None = None  # half-width of the absolute mean; None where the mean is 0 and the half-width is not
     n: int
-    needed: int | None = (
-        None  # replications after which it stayed narrow enough; None if it is not yet
-    )
+    needed: int | None = None  # replications after which it stayed narrow enough; None if it is not yet
 
 
 def precision(values: Sequence[float], *, within: float) -> Precision:
