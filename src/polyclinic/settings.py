@@ -37,3 +37,11 @@ def section_of(parameter: Parameter) -> str | None:
         if name.startswith(_PREFIX):
             return name.removeprefix(_PREFIX)
     return None
+
+
+ASIDE = frozenset(
+    "ablations api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run group hooks json "
+    "live on out max_failures port price requests_per_minute reuse session sets store timeout token_budget "
+    "tokens_per_minute wait_for_server".split()
+)
+"""Options that alter no answer: where and how fast models are asked, what it may cost, and what is printed."""

@@ -158,7 +158,7 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
 @each_row(
     ("options", "problem"),
     [
-        (("--team", "x=rules"), "--team 'x=rules' names 1 doctors; a team has two or more"),
+        (("--team", "x=rules"), "--team 'rules' names 1 doctors; a team has two or more"),
         (("--team", "x=rules,rules", "--set", "mvme.team-without-dr=x=rules,rules"), "two entrants are named 'x'"),
         (
             ("--doctor", "rules", "--set", "mvme.one-step=true", "--set", "mvme.in-one-step=rules"),
@@ -167,7 +167,7 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         (("--doctor", "rules", "--verdicts", "missing.csv"), "missing.csv"),
         ((), "nobody to evaluate; give --doctor MIND, or --doctors MIND MIND"),
         (("--doctor", "rules", "--doctor", "rules"), "--doctor names 'rules' twice"),
-        (("--doctors", "rules"), "--doctors needs two or more"),
+        (("--doctors", "rules"), "--doctors 'rules' names 1 doctors; a team has two or more"),
         (("--doctor", "nobody"), "no mind 'nobody' can play the doctor"),
         (
             ("--doctor", "rules", "--judge", "nobody"),
@@ -175,7 +175,7 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         ),
         (("--doctor", "rules", "--director", "nobody"), "'nobody'"),
         (("--doctor", "rules", "--set", "mvme.table=missing.xls"), "missing.xls"),
-        (("--doctor", "rules", "--set", "mvme.reasons=missing.jsonl"), "missing.jsonl"),
+        (("--doctor", "rules", "--verdicts", "missing.jsonl"), "missing.jsonl"),
         (("--doctor", "rules", "--protocol", "mine"), "allowed: ours, paper, or a protocol's file"),
         (("--doctor", "rules", *PAPER, "--set", "team.order=parallel"), "has sequential for order (Algorithm 1)"),
         (("--doctor", "rules", *PAPER, "--set", "mvme.personas=templates"), "has personas that a model makes (§2.4)"),

@@ -101,7 +101,7 @@ def test_wrong_answers_are_sorted(run, complaint, medqa, endpoint, tmp_path, ser
     words = tmp_path / "words.jsonl"
     said = {"question": missed[0], "method": name, "category": "cot", "who": "Dr A"}
     words.write_text(json.dumps(said) + "\n", encoding="utf-8")
-    judged = (*command, "--judge", "direct/j", "--set", f"exam.words={words}")
+    judged = (*command, "--judge", "direct/j", "--verdicts", words)
     before = len(endpoint.bodies)
     document = json.loads(run(*judged, "--json", "--out", tmp_path / "out").stdout)
     # The answers are kept: only the judge is asked, and not of what a person said.
@@ -117,7 +117,7 @@ def test_wrong_answers_are_sorted(run, complaint, medqa, endpoint, tmp_path, ser
     shown = run(*judged).stdout
     for text in ("why answers are wrong", "mis_retrieval", "by people", errors["prompts"], "0 unreadable, 0 failed"):
         assert text in shown, text
-    by_people = run(*command, "--set", f"exam.words={words}").stdout
+    by_people = run(*command, "--verdicts", words).stdout
     assert f"only people's verdicts count; {len(missed) - 1} wrong answers are not sorted" in by_people
     few = json.loads(run(*judged, "--set", "exam.wrong-answers=1", "--json").stdout)
     assert few["errors"]["looked_at"] == 1

@@ -27,7 +27,7 @@ from polyclinic.run.case_files import case_named, each_case, split_case
 from polyclinic.run.options import Json, LayoutOption
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.figures import low_to_high, number
-from polyclinic.terminal.screen import console, plain, print_json, print_json_array
+from polyclinic.terminal.screen import console, plain, present, print_json, print_json_array
 from polyclinic.terminal.tables import Column, counted, print_rows, table, table_of
 
 _SHOWN = 15
@@ -146,11 +146,7 @@ def show(
         return
     cases = each_case(case, layout=layout, strict=False)
     if summary:
-        summed = summarise(list(cases), read_knowledge())
-        if json:
-            print_json(summed)
-        else:
-            show_summary(console(), summed)
+        present(summarise(list(cases), read_knowledge()), show_summary, json=json)
     elif json:
         print_json_array(_listed(one, truth=truth) for one in cases)
     else:
@@ -211,11 +207,7 @@ def check(
         return
     knowledge = read_knowledge().select(diseases)
     drawn = draw(knowledge, n=_DRAWN, seed=0) if file is None else read_cases(shipped_path(file), layout=layout)
-    measured = measure(list(drawn), knowledge)
-    if json:
-        print_json(measured)
-    else:
-        _show_ceiling(console(), measured)
+    present(measure(list(drawn), knowledge), _show_ceiling, json=json)
 
 
 def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:

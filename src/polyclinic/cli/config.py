@@ -17,7 +17,7 @@ from polyclinic.plugins import names_file
 from polyclinic.protocols.following import named_protocol, protocol_text, setting_rows
 from polyclinic.protocols.papers import PAPERS, PaperProtocol
 from polyclinic.settings import section_of
-from polyclinic.terminal.screen import console, print_json
+from polyclinic.terminal.screen import console, present, print_json
 from polyclinic.terminal.tables import Column, table, table_of
 
 
@@ -96,11 +96,7 @@ def _show_protocol(name: str | None, layout: str | None, *, json: bool) -> None:
     if layout and name is not None:
         sys.stdout.write(protocol_text(name))
     elif name is not None:
-        protocol = named_protocol(name)
-        if json:
-            print_json(protocol)
-        else:
-            _show(console(), protocol)
+        present(named_protocol(name), _show, json=json)
     else:
         every = [named_protocol(one) for one in PAPERS]
         if json:

@@ -18,7 +18,7 @@ from polyclinic.cli.calling import BoundCommand
 from polyclinic.errors import UserError
 from polyclinic.models.dry_run import ASSUMED, DryRunOver, ExpectedCalls, ExpectedRun
 from polyclinic.terminal.figures import AT_LEAST, money, number
-from polyclinic.terminal.screen import console, print_json
+from polyclinic.terminal.screen import present
 from polyclinic.terminal.tables import counted, table
 
 _WRITTEN = ("folder", "out")
@@ -67,11 +67,7 @@ def rehearse(command: BoundCommand) -> DryRunOver:
 
 def estimate(command: BoundCommand, *, json: bool) -> int:
     """Prints the expected calls, tokens and cost of a command."""
-    expected = rehearse(command).expected
-    if json:
-        print_json(expected)
-    else:
-        show_expected(console(), expected)
+    present(rehearse(command).expected, show_expected, json=json)
     return 0
 
 

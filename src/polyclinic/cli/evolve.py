@@ -184,20 +184,20 @@ class PracticeOptions:
 async def evolve(
     *,
     options: PracticeOptions,
-    ablations: Annotated[
-        Tested | None,
-        Parameter(help="Tests of the finished memory: its parts, and k from 0 to 10. By default for recall only."),
-    ] = None,
-    replicas: Annotated[
-        int, POSITIVE, Parameter(help="Independent practices, with seeds from --seed on, each in a folder of its own.")
-    ] = 1,
+    ablations: Tested | None = None,
+    replicas: Annotated[int, POSITIVE] = 1,
     on: On = None,
     strict: StrictSetting = False,
     json: Json = False,
     models: Models = MODELS,
     kept: KeptOptions = NOWHERE,
 ) -> None:
-    """Lets a doctor practise, and prints how it gets better."""
+    """Lets a doctor practise, and prints how it gets better.
+
+    Args:
+        ablations: Tests of the finished memory: its parts, and k from 0 to 10. By default for recall only.
+        replicas: Independent practices, with seeds from --seed on, each in a folder of its own.
+    """
     if kept.out is None:
         raise UserError("a practice is kept; say where with --out")
     if on is not None:

@@ -23,7 +23,7 @@ from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.run.options import Json, Seed, between
-from polyclinic.terminal.screen import console, print_json, progress
+from polyclinic.terminal.screen import present, progress
 from polyclinic.terminal.tables import counted, table
 
 _RARE = 0.03  # shares of a text below which it has no row
@@ -206,10 +206,7 @@ def show(
     """
     knowledge = read_knowledge()
     found = disease_meant(disease, knowledge)
-    if json:
-        print_json(msgspec.to_builtins(found))
-    else:
-        DiseasePage(found, knowledge, language).show(console())
+    present(found, lambda screen, _: DiseasePage(found, knowledge, language).show(screen), json=json)
 
 
 def disease_meant(text: str, knowledge: Knowledge) -> Disease:
@@ -251,10 +248,7 @@ def check(
     whole = read_knowledge()
     with progress("checking", n, quiet=json) as advance:
         checked = check_all(whole.select(diseases), n=n, seed=seed, whole=whole, advance=advance)
-    if json:
-        print_json(msgspec.to_builtins(checked))
-    else:
-        _show(console(), checked)
+    present(checked, _show, json=json)
     return int(bool(checked.failing))
 
 

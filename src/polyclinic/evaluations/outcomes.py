@@ -1,16 +1,55 @@
-"""What methods made of questions, as rows, means and tables: the same for exams and for whole records."""
+"""Methods that answer questions, in exams and on whole records: their options, rows, comparisons and failures."""
 
-from __future__ import annotations
+# No annotations as text: options of evaluations inherit these.
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from polyclinic.answering.outcome import Outcome
-from polyclinic.errors import PlayFailure
+from polyclinic.errors import PlayFailure, UserError
+from polyclinic.evaluations.evaluation import check_judge
 from polyclinic.evaluations.measuring import Value, item_row
+from polyclinic.methods.table import ChosenMethod, choose
 from polyclinic.results.folder import ItemRow
+from polyclinic.run.options import LIBRARY, BatchOption, Library, ProtocolOption, Several
+from polyclinic.settings import setting
 from polyclinic.statistics.comparison import Against, Test, compare_values
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions(BatchOption, ProtocolOption):
+    """The methods of an evaluation."""
+
+    method: Annotated[list[str] | None, Several, Parameter(metavar="NAME...")] = None
+    """A method by name, or FILE.py:NAME; settings may follow the name: 'medagents stages=analysis|summary'."""
+    settings: Annotated[list[str] | None, setting(""), Parameter(name="--method-settings")] = None
+    """Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."""
+    library: Library = LIBRARY
+
+    def chosen(
+        self,
+        otherwise: str,
+        *,
+        models: Iterable[str],
+        judge: str | None,
+        presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> list[ChosenMethod]:
+        """Returns the methods, one of them if none is named; refuses what is no model, and a corpus without effect."""
+        for name in models:
+            check_judge(name, option="--model")
+        check_judge(judge)
+        chosen = choose(self.method or [otherwise], self.settings or [], presets=presets)
+        corpus = self.library.corpus
+        if corpus is not None and all(one.settings.get("retrieval") is False for one in chosen):
+            problem = f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up"
+            raise UserError(f"{problem}; leave one of them out")
+        return chosen
 
 
 def outcome_row(outcome: Outcome, values: Mapping[str, Value], **facts: Any) -> ItemRow:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
-from polyclinic.judging.people import read_people_words
 from polyclinic.judging.sorting import Counted, Sorted, Sorting, Words
 from polyclinic.models.model import Model
 from polyclinic.questions.exam import ExamQuestion
@@ -88,10 +86,6 @@ SORTING = Sorting(
     categories=ErrorCategory,
     found=Categorised,
 )
-
-
-read_words = partial(read_people_words, form="errors", categories=ErrorCategory)
-"""Reads people's verdicts of the form "errors", which need not name it."""
 
 
 async def find_categories(

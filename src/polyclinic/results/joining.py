@@ -28,6 +28,7 @@ from polyclinic.results.folder import (
     read_calls,
     runs_of_study,
 )
+from polyclinic.settings import ASIDE
 from polyclinic.statistics.comparison import Compared
 from polyclinic.statistics.uncertainty import (
     Difference,
@@ -40,21 +41,10 @@ from polyclinic.statistics.uncertainty import (
     share_estimate,
 )
 
-_SAYS_NOTHING = frozenset(
-    {
-        # who is put to it, which every row has by name, and how much of it
-        *("model", "method", "doctor", "doctors", "settings", "seed", "seeds", "replicas", "limit", "sample"),
-        *("everything", "baseline", "id", "only"),
-        # where things are read from and kept; what was read goes by its content
-        *("questions", "cases", "out", "reuse", "journal", "store", "session", "verdicts", "figures", "resume", "html"),
-        *("config", "sets"),
-        *("model_file", "base_url", "api_key_env", "made_of", "dry_run", "force", "strict", "json", "csv"),
-        # how it is asked, and what stops it
-        *("concurrency", "requests_per_minute", "tokens_per_minute", "token_budget", "cost_budget", "max_failures"),
-        *("timeout", "wait_for_server", "price", "batch_api", "on", "share", "workers", "lookahead", "fork"),
-        # what is measured and shown besides
-        *("metric", "measures", "truncated", "thoughts", "group", "correlate"),
-    }
+_SAYS_NOTHING = ASIDE | frozenset(
+    "model method doctor doctors settings seed seeds replicas limit sample everything id only questions cases journal "
+    "verdicts figures resume html model_file made_of force strict share workers lookahead fork metric measures "
+    "truncated thoughts correlate".split()
 )
 """Of a configuration, at any depth: what no single answer depends on, or what rows say themselves."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.settings import ASIDE
 
 _NOT_READ = ("out", "reuse", "html", "figures", "session", "memory")
 """Options whose files are written, or that name a folder that changes."""
@@ -17,13 +18,6 @@ _CASE_FILES = ("cases", "train", "test")
 """Options that name a case file, or cases that come with the package."""
 
 _HIDDEN = ("invocation", "shared_answers")
-
-ASIDE = frozenset(
-    "ablations api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run group hooks json "
-    "live on out max_failures port price requests_per_minute reuse session sets store timeout token_budget "
-    "tokens_per_minute wait_for_server".split()
-)
-"""Options that alter no answer: where and how fast models are asked, what it may cost, and what is printed."""
 
 
 def alters_answers(name: str, before: Any, now: Any) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -43,10 +43,6 @@ from polyclinic.terminal.usage import show_usage
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from polyclinic.visits.team import TeamVisit
-    from polyclinic.visits.visit import Visit
-
-V = TypeVar("V", bound="Visit | TeamVisit")
 
 DOCUMENT = "document.json"
 """The document of a command that writes no other results."""
@@ -111,36 +107,6 @@ class Output:
                     screen.print(f"\n{share}; {len(share.left_out)} left out", style="yellow")
 
         return self.beside({"cases_used": msgspec.to_builtins(list(shares))}, show)
-
-
-def output_of_visits(
-    visits: Mapping[str, Sequence[V]],
-    row: Callable[[str, V], ItemRow],
-    *,
-    names: Mapping[str, str] | None = None,
-    **output: Any,
-) -> Output:
-    """Returns the output of each entrant's visits: a file of traces, and a `row` for each visit with its place."""
-    from polyclinic.events import End, Failed  # noqa: PLC0415 - few commands have visits
-
-    names, rows, files = file_names(visits) if names is None else names, [], dict[str, Iterable[object]]()
-    for name, theirs in visits.items():
-        file, line = f"{names[name]}.jsonl", 1
-        files[file] = [event for visit in theirs for trace in visit.traces for event in trace]
-        for visit in theirs:
-            rows.append(msgspec.structs.replace(row(name, visit), at=f"{file}:{line}"))
-            line += sum(map(len, visit.traces))
-    every = [visit for theirs in visits.values() for visit in theirs]
-    problems = (
-        f"the first, {visit.case}: {failed.problem}"
-        for visit in every
-        if visit.report is None and (failed := visit.trace.last(Failed)) is not None
-    )
-    defaults: dict[str, Any] = {
-        "failed": sum(visit.end is End.FAILED for visit in every),
-        "failures": next(problems, ""),
-    }
-    return Output(n=len(rows), rows=rows, files=files | output.pop("files", {}), **defaults | output)
 
 
 def short_names(files: Sequence[str | Path]) -> list[str]:

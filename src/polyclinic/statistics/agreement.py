@@ -28,8 +28,6 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: Sequence[str]) -> Agreement:
     """Compares the labels that were read with a reference's, in the same order; None could not be read."""
-    if len(reference) != len(other):
-        raise ValueError(f"{len(reference)} labels beside {len(other)}")
     if unknown := set(reference) - set(labels):
         raise ValueError(f"no such label: {', '.join(sorted(unknown))}")
     counts = Counter(zip(reference, other, strict=True))
@@ -149,11 +147,8 @@ def fleiss_kappa(units: Units) -> float | None:
 
     None where there are no units, or where chance alone agrees on everything.
     """
-    sizes = set(map(len, units))
-    if not sizes:
+    if not units:
         return None
-    if len(sizes) > 1 or min(sizes) < 2:
-        raise ValueError(f"Fleiss' kappa needs one number of values a unit, two or more; got {sorted(sizes)}")
     alike = pairs_alike(units)
     counts = Counter(value for unit in units for value in unit)
     by_chance = sum((count / counts.total()) ** 2 for count in counts.values())
@@ -172,8 +167,6 @@ def krippendorff_alpha(
         return Alpha(alpha=None, low=None, high=None, n=0)
     values = list(order) or sorted({value for unit in rated for value in unit})  # type: ignore[type-var]
     place = {value: number for number, value in enumerate(values)}
-    if unknown := {value for unit in rated for value in unit} - place.keys():
-        raise ValueError(f"no such value: {', '.join(sorted(map(str, unknown)))}")
     # Whole numbers, so that their sums are the same on every machine.
     parts = math.lcm(*(len(unit) - 1 for unit in rated))
     coincidences = np.zeros((len(rated), len(values), len(values)), dtype=np.int64)

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from itertools import chain, count
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -132,6 +132,17 @@ def print_json(document: object) -> None:
 
     out = _documents()
     out.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+
+
+Document = TypeVar("Document")
+
+
+def present(document: Document, show: Callable[[Console, Document], None], *, json: bool) -> None:
+    """Prints a document as JSON, or shows it on a screen."""
+    if json:
+        print_json(document)
+    else:
+        show(console(), document)
 
 
 def print_json_array(documents: Iterable[object]) -> None:

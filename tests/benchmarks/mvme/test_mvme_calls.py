@@ -5,7 +5,8 @@ from functools import partial
 import msgspec
 import pytest
 
-from polyclinic.evaluations.mvme.declaration import mvme, mvme_row
+from polyclinic.evaluations.measuring import item_row
+from polyclinic.evaluations.mvme.declaration import mvme
 from polyclinic.evaluations.mvme.evaluation import Entrant
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge
@@ -41,6 +42,10 @@ class Counting(Scripted):
         return msgspec.structs.replace(reply, usage=Usage(tokens_in=10, tokens_out=5, cost=0.25))
 
 
+def rows_of(entrant):
+    return [item_row({}, item=case, **msgspec.structs.asdict(calls)) for case, calls in entrant.calls.items()]
+
+
 async def held(knowledge, entrants_of, cases=2):
     """Returns the rows of each entrant on some cases, and every call that was made."""
     kept = KeptCalls()
@@ -55,7 +60,7 @@ async def held(knowledge, entrants_of, cases=2):
     benchmark = mvme(cases, judge=RulesJudge(knowledge), knowledge=knowledge, max_rounds=1)
     result = await benchmark.hold({one.name: one for one in entrants})
     assert all(not one.failed and not one.no_report for one in result.entrants)
-    return {one.name: [mvme_row(one, visit, seed=1) for visit in one.visits] for one in result.entrants}, [*kept]
+    return {one.name: [*rows_of(one)] for one in result.entrants}, [*kept]
 
 
 async def test_a_teams_calls_are_its_doctors_visits_and_its_discussion(knowledge):
@@ -119,5 +124,5 @@ async def test_what_failed_has_its_calls_too(knowledge):
     )
     result = await benchmark.hold({"a": Entrant("a", (minds,))})
     (entrant,) = result.entrants
-    row = mvme_row(entrant, entrant.visits[0], seed=1)
+    (row,) = rows_of(entrant)
     assert row.calls == kept.n > 0

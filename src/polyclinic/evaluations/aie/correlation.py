@@ -12,11 +12,13 @@ metrics that are not counts of turns and words, each with its mean coefficient w
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import msgspec
+from rich.console import Console
 
 from polyclinic.evaluations.aie.evaluation import DoctorResult
 from polyclinic.judging.pairs import CRITERIA, Judgements
@@ -25,6 +27,9 @@ from polyclinic.judging.verdicts import PersonsVerdict
 from polyclinic.metrics.conversation import MCQE, METRICS, by_case
 from polyclinic.statistics.agreement import spearman
 from polyclinic.statistics.pairwise import Comparison, win_rates
+from polyclinic.terminal.figures import number
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import crossed, table
 
 JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""
@@ -166,3 +171,29 @@ def _matrix(over: str, columns: Mapping[str, Column], *, each: int = 1) -> Matri
         with_people=mean_with(PEOPLE) if set(names) & PEOPLE.keys() else {},
         note="; ".join(notes),
     )
+
+
+def show_correlations(screen: Console, correlations: Correlations) -> None:
+    """Prints Spearman's coefficients over all pairs of doctors, in and between groups, and in the study with people."""
+
+    def coefficient(value: float | None) -> str:
+        return "·" if value is None else number(100 * value, "+.0f")
+
+    matrices = {f"Spearman's coefficients x 100, {name}": one for name, one in correlations.groups.items()}
+    matrices = {"Spearman's coefficients x 100, all pairs": correlations.pairs, **matrices}
+    if (study := correlations.study) is not None:
+        with_people = sorted(study.with_people.items(), key=lambda one: -math.inf if one[1] is None else -one[1])
+        told = ((name, coefficient(value)) for name, value in with_people)
+        screen.print(table("mean coefficient with people's indicators, x 100", ("indicator", "people"), told), "")
+        matrices = {f"the study of {len(study.indicators)} indicators": study, **matrices}
+    for title, one in matrices.items():
+        if all(value is None for row in one.matrix for value in row):
+            screen.print(plain(f"{title}: {one.note}"), "", style="dim")
+            continue
+        rows = zip(one.indicators, one.matrix, strict=True)
+        numbered = {
+            f"{place} {name}": {at: coefficient(value) for at, value in enumerate(row, start=1)}
+            for place, (name, row) in enumerate(rows, start=1)
+        }
+        screen.print(crossed(title, numbered))
+        screen.print(plain(one.note), "", style="dim")

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from rich.console import Console
 from polyclinic.cases.case import Case
 from polyclinic.cases.check import unanswerable
 from polyclinic.errors import BadInput, UserError
-from polyclinic.evaluations.aie.correlation import Correlations, correlate
+from polyclinic.evaluations.aie.correlation import Correlations, correlate, show_correlations
 from polyclinic.evaluations.aie.distractors import (
     COUNTS,
     WRONG_OPTIONS,
@@ -45,7 +44,7 @@ from polyclinic.evaluations.aie.evaluation import (
 from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import item_row, picked, show_compared
+from polyclinic.evaluations.measuring import output_of_visits, picked, show_compared
 from polyclinic.evaluations.people import show_judgements
 from polyclinic.evaluations.protocol import staging_of
 from polyclinic.frames import Tabular
@@ -58,8 +57,9 @@ from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.protocols.papers import AieSettings
-from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import (
     POSITIVE,
     CaseOptions,
@@ -70,12 +70,11 @@ from polyclinic.run.options import (
     Several,
     each_once,
 )
-from polyclinic.run.output import Output, output_of_visits
+from polyclinic.run.output import Output
 from polyclinic.settings import setting
-from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import counted, crossed, show_problems, table
-from polyclinic.visits.visit import OURS, Staging, Visit, see
+from polyclinic.terminal.tables import counted, crossed, show_problems
+from polyclinic.visits.visit import Visit, see
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -276,10 +275,6 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
     metrics = result.doctors[0].summary.metrics
     doctors = {one.name: one for one in result.doctors}
 
-    def row(name: str, visit: Visit) -> ItemRow:
-        values = doctors[name].values.get(visit.case, {})
-        return item_row(values, item=visit.case, model=name, seed=seed, end=str(visit.end))
-
     def show(screen: Console) -> None:
         show_evaluation(screen, result)
         if made is not None:
@@ -295,7 +290,8 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
     named = shlex.quote(options.cases).replace("{", "{{").replace("}", "}}")
     return output_of_visits(
         {name: one.visits for name, one in doctors.items()},
-        row,
+        lambda name, visit: {"values": doctors[name].values.get(visit.case, {}), "end": str(visit.end)},
+        seed=seed,
         document={
             "protocol": options.protocol,
             "patient": options.patient,
@@ -352,7 +348,7 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
         show_comparisons(screen, result.comparisons)
     show_judgements(screen, result.judgements, result.people)
     if result.correlations is not None:
-        _show_correlations(screen, result.correlations)
+        show_correlations(screen, result.correlations)
 
 
 _COUNTS = {
@@ -391,32 +387,6 @@ def show_comparisons(screen: Console, compared: Sequence[MetricDifference]) -> N
     test = "sign-flip test, for DIAGNOSIS McNemar's exact test"
     show_compared(screen, "On the cases of both", compared, columns, test=test)
     screen.print()
-
-
-def _show_correlations(screen: Console, correlations: Correlations) -> None:
-    """Prints Spearman's coefficients over all pairs of doctors, in and between groups, and in the study with people."""
-
-    def coefficient(value: float | None) -> str:
-        return "·" if value is None else number(100 * value, "+.0f")
-
-    matrices = {f"Spearman's coefficients x 100, {name}": one for name, one in correlations.groups.items()}
-    matrices = {"Spearman's coefficients x 100, all pairs": correlations.pairs, **matrices}
-    if (study := correlations.study) is not None:
-        with_people = sorted(study.with_people.items(), key=lambda one: -math.inf if one[1] is None else -one[1])
-        told = ((name, coefficient(value)) for name, value in with_people)
-        screen.print(table("mean coefficient with people's indicators, x 100", ("indicator", "people"), told), "")
-        matrices = {f"the study of {len(study.indicators)} indicators": study, **matrices}
-    for title, one in matrices.items():
-        if all(value is None for row in one.matrix for value in row):
-            screen.print(plain(f"{title}: {one.note}"), "", style="dim")
-            continue
-        rows = zip(one.indicators, one.matrix, strict=True)
-        numbered = {
-            f"{place} {name}": {at: coefficient(value) for at, value in enumerate(row, start=1)}
-            for place, (name, row) in enumerate(rows, start=1)
-        }
-        screen.print(crossed(title, numbered))
-        screen.print(plain(one.note), "", style="dim")
 
 
 AIE = Evaluation(

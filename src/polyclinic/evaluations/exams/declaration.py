@@ -20,8 +20,6 @@ from polyclinic.evaluations.evaluation import (
     Plan,
     Setup,
     Work,
-    check_judge,
-    check_looks_up,
     judge_failure,
 )
 from polyclinic.evaluations.exams.evaluation import (
@@ -36,9 +34,9 @@ from polyclinic.evaluations.exams.evaluation import (
 )
 from polyclinic.evaluations.measuring import show_compared
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
-from polyclinic.evaluations.outcomes import outcome_row
+from polyclinic.evaluations.outcomes import MethodOptions, outcome_row
 from polyclinic.evaluations.protocol import as_paper, check_methods, followed, say
-from polyclinic.judging.error_categories import Categories, ErrorCategory, MissedQuestion, find_categories, read_words
+from polyclinic.judging.error_categories import Categories, ErrorCategory, MissedQuestion, find_categories
 from polyclinic.judging.people import people_words
 from polyclinic.memory.library import asked_for, memory_embedder
 from polyclinic.memory.memory import snapshot_of
@@ -46,7 +44,7 @@ from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.own import BrokenMethod
-from polyclinic.methods.table import METHODS, PRESETS, ChosenMethod, choose
+from polyclinic.methods.table import METHODS, PRESETS, ChosenMethod
 from polyclinic.models.session import open_models
 from polyclinic.models.settings import ModelSettings
 from polyclinic.plugins import offered
@@ -60,12 +58,8 @@ from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.options import (
     FILE,
     FILES,
-    LIBRARY,
     POSITIVE,
-    BatchOption,
-    Library,
     Memory,
-    ProtocolOption,
     Several,
     each_once,
 )
@@ -128,15 +122,11 @@ class ExamFile:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ExamOptions(BatchOption, ProtocolOption):
+class ExamOptions(MethodOptions):
     """The options of an exam."""
 
     model: Annotated[list[str], Several, Parameter(metavar="MODEL...")]
     """local, direct/NAME (with --base-url), or a name that Inspect knows; several share one table."""
-    method: Annotated[list[str] | None, Several, Parameter(metavar="NAME...")] = None
-    """A method by name, or FILE.py:NAME; settings may follow the name: 'medagents stages=analysis|summary'."""
-    settings: Annotated[list[str] | None, setting(""), Parameter(name="--method-settings")] = None
-    """Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."""
     limit: Annotated[Literal["all"] | int | None, POSITIVE] = None
     """The number of questions, drawn by --seed, or all; 300 by default, MMLU whole."""
     topic: Topic | None = None
@@ -159,13 +149,10 @@ class ExamOptions(BatchOption, ProtocolOption):
     """A model that sorts the wrong answers into four kinds of error."""
     verdicts: Annotated[list[Path] | None, FILES] = None
     """People's verdicts of the form 'errors', which count before the judge's."""
-    words: Annotated[Path | None, FILE, setting("exam")] = None
-    """People's categories of wrong answers as JSON lines: question, method, category, who."""
     wrong_answers: Annotated[int | None, POSITIVE, setting("exam")] = None
     """The most wrong answers of each method that are sorted, drawn by the seed; the paper: 40."""
     answer_tokens: Annotated[int | None, POSITIVE, setting("exam")] = None
     """The longest answer to a call; by default the server's, 512 for local."""
-    library: Library = LIBRARY
     memory: Memory = FORGETFUL
 
 
@@ -193,8 +180,8 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         f"{model}: {one.label}" if several else one.label: (model, one) for model in options.model for one in chosen
     }
     known = {(one.question.id, safe_name(name)): None for one in questions for name in entered}
-    people = setup.verdicts(options.verdicts, lambda: {"errors": known})
-    words = read_words(options.words) if options.words is not None else {}
+    people = setup.verdicts(options.verdicts, lambda: {"errors": known}, form="errors")
+    words = people_words(people, "errors", ErrorCategory)
 
     about: dict[str, Any] = {
         "dataset": file.exam,
@@ -222,16 +209,15 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
     async def prepare(opened: Opened) -> Work:
         memory = await opened.stack.enter_async_context(open_exam_memory(options.memory, models))
         judge = None if options.judge is None else opened.judge(options.judge)
-        given = words | people_words(people, "errors", ErrorCategory)
         most = options.wrong_answers or (rules.settings.wrong_answers.paper if rules.side == "paper" else None)
         plays: Work = exam(questions, looking_up=opened.looking_up, seed=setup.seed)
 
         async def summarise(played: Mapping[str, Sequence[ExamPlay]]) -> ExamResult:
             results = list((await plays.summarise(played)).values())
-            if not (judge or people or words):
+            if not (judge or people):
                 return ExamResult(results)
             wrong = wrong_answers(results, questions, most=most, seed=setup.seed)
-            return ExamResult(results, await find_categories(wrong, judge=judge, words=given))
+            return ExamResult(results, await find_categories(wrong, judge=judge, words=words))
 
         taught = msgspec.structs.replace(learning, memory=memory)
         players = {
@@ -270,14 +256,11 @@ def _methods(
     file: ExamFile, options: ExamOptions, rules: FollowedProtocol[MedAgentsSettings], *, temperature: float | None
 ) -> list[ChosenMethod]:
     """Returns the methods with their settings, after a check of them and of the models that are asked."""
-    chosen = choose(options.method or ["zero_shot"], options.settings or [], presets=PRESETS.get(file.exam, {}))
+    each_once("model", options.model)
+    presets = PRESETS.get(file.exam, {})
+    chosen = options.chosen("zero_shot", models=options.model, judge=options.judge, presets=presets)
     for name in sorted({one.name for one in chosen} & METHODS.keys() & set(offered("methods"))):
         note(f"{name} is ours; the method of this name in an installed package is not used")
-    each_once("model", options.model)
-    for name in options.model:
-        check_judge(name, option="--model")
-    check_judge(options.judge)
-    check_looks_up(chosen, options.library.corpus)
     chosen = remembering(chosen, options.memory)
     return as_published(chosen, rules, dataset=file.exam, temperature=temperature)
 

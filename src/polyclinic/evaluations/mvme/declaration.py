@@ -24,7 +24,7 @@ from rich.console import Console
 from polyclinic.cases.case import Case
 from polyclinic.errors import UserError
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
-from polyclinic.evaluations.measuring import item_row, picked, show_compared
+from polyclinic.evaluations.measuring import output_of_visits, picked, show_compared
 from polyclinic.evaluations.mvme.evaluation import (
     Consultations,
     Entrant,
@@ -42,7 +42,7 @@ from polyclinic.frames import Tabular
 from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.judging.disease_names import extract_diseases
-from polyclinic.judging.failure_reasons import FailureReason, find_reasons, read_words
+from polyclinic.judging.failure_reasons import FailureReason, find_reasons
 from polyclinic.judging.people import PeopleFigures, figures, people_words
 from polyclinic.judging.sorting import Words
 from polyclinic.judging.verdicts import Known
@@ -55,8 +55,9 @@ from polyclinic.metrics.recorded_reports import AspectMean, MissingGrade, Ties, 
 from polyclinic.metrics.recorded_reports import summarise as summarise_grades
 from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTotal
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.protocols.papers import MvmeSettings
-from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import (
     FILE,
     FILES,
@@ -70,7 +71,7 @@ from polyclinic.run.options import (
     TeamOptions,
     each_once,
 )
-from polyclinic.run.output import Output, output_of_visits
+from polyclinic.run.output import Output
 from polyclinic.settings import setting
 from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
@@ -79,7 +80,7 @@ from polyclinic.terminal.tables import Column, cell, table, table_of
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
 from polyclinic.visits.team import TeamVisit
-from polyclinic.visits.visit import OURS, Staging, Visit
+from polyclinic.visits.visit import Visit
 
 
 class Versus(Compared, frozen=True, kw_only=True, rename={"measure": "aspect"}):
@@ -194,10 +195,8 @@ class MvmeOptions(CaseOptions, TeamOptions, SessionOption, ProtocolOption, Batch
     """The director who grades: rules, or a model, preferably of another family."""
     table: Annotated[Path | None, FILE, setting("mvme")] = None
     """Table of ICD-10 for Chinese cases (.xls, .csv, .tsv: code, title)."""
-    reasons: Annotated[Path | None, FILE, setting("mvme")] = None
-    """People's reasons for missed diagnoses, as JSON lines; they override the judge's."""
     verdicts: Annotated[list[Path] | None, FILES] = None
-    """People's verdicts of the forms 'grades' and 'failures'."""
+    """People's verdicts of the forms 'grades' and 'failures'; their reasons for misses override the judge's."""
     names_by: Annotated[str | None, Parameter(metavar="MODEL"), setting("mvme")] = None
     """A model that reads the diseases out of the diagnoses before they are linked."""
     personas: Annotated[str | None, MIND, setting("mvme")] = None
@@ -224,20 +223,17 @@ def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
     one_step = options.one_step
     each_once("doctor", options.doctor or [])
     found = [NamedEntrant(name, (name,), one_step) for name in options.doctor or ()]
-    if members := options.named:
-        if len(members) == 1:
-            raise UserError(f"--doctors needs two or more; {members[0]!r} alone is --doctor {members[0]}")
-        disputes = not options.no_dispute_resolution
-        found.append(NamedEntrant(" + ".join(members), tuple(members), one_step, disputes))
-    given = [("--team", text) for text in options.team or ()]
-    for option, text in [*given, *(("mvme.team-without-dr", text) for text in options.team_without_dr or ())]:
-        name, sign, listed = text.partition("=")
-        minds = tuple(one.strip() for one in (listed if sign else text).split(",") if one.strip())
+    teams = [("--doctors", "", ",".join(options.named), not options.no_dispute_resolution)] if options.named else []
+    for option, given in (("--team", options.team), ("mvme.team-without-dr", options.team_without_dr)):
+        for text in given or ():
+            name, sign, listed = text.partition("=")
+            teams.append((option, name.strip() if sign else "", listed if sign else text, option == "--team"))
+    for option, name, listed, disputes in teams:
+        minds = tuple(one.strip() for one in listed.split(",") if one.strip())
         if len(minds) < 2:
-            raise UserError(f"{option} {text!r} names {len(minds)} doctors; a team has two or more: [NAME=]MIND,MIND")
-        disputes = option == "--team"
-        own = " + ".join(minds) + ("" if disputes else ", without DR")
-        found.append(NamedEntrant(name.strip() if sign and name.strip() else own, minds, one_step, disputes))
+            raise UserError(f"{option} {listed!r} names {len(minds)} doctors; a team has two or more: [NAME=]MIND,MIND")
+        own = " + ".join(minds) + (", without DR" if option == "mvme.team-without-dr" else "")
+        found.append(NamedEntrant(name or own, minds, one_step, disputes))
     taken = {one.name for one in found}
     if one_step and options.in_one_step:
         raise UserError("with mvme.one-step everybody reads the whole record; leave out mvme.in-one-step")
@@ -279,9 +275,8 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
         items = {(case.id, one.name): None for case in cases for one in named}
         return {"grades": items, "failures": items}
 
-    people = setup.verdicts(options.verdicts, judged)
-    words = {} if options.reasons is None else read_words(options.reasons)
-    words |= people_words(people, "failures", FailureReason)
+    people = setup.verdicts(options.verdicts, judged, form="failures")
+    words = people_words(people, "failures", FailureReason)
     languages = {case.presentation.language for case in cases}
     linkers = linkers_for(languages, options.table, nearest=rules.of(settings.links) == "ten nearest titles")
     if languages - linkers.keys():
@@ -358,17 +353,6 @@ def _lacks(case: Case) -> str:
 MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
 
-def mvme_row(entrant: EntrantResult, visit: Visit | TeamVisit, *, seed: int) -> ItemRow:
-    """Returns the grades of a case, 1 to 4; a visit that failed has none."""
-    return item_row(
-        entrant.values.get(visit.case, {}),
-        item=visit.case,
-        model=entrant.name,
-        seed=seed,
-        **msgspec.structs.asdict(entrant.calls.get(visit.case, CallTotal())),
-    )
-
-
 def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, PeopleFigures]) -> Output:
     """Returns the output, with how the evaluation was held and people's grades."""
 
@@ -382,7 +366,11 @@ def _output(result: MvmeResult, about: Mapping[str, Any], people: Mapping[str, P
     entrants = {one.name: one for one in result.entrants}
     return output_of_visits(
         {name: one.visits for name, one in entrants.items()},
-        lambda name, visit: mvme_row(entrants[name], visit, seed=about["seed"]),
+        lambda name, visit: {
+            "values": entrants[name].values.get(visit.case, {}),
+            **msgspec.structs.asdict(entrants[name].calls.get(visit.case, CallTotal())),
+        },
+        seed=about["seed"],
         document=document | ({"people": people} if people else {}),
         show=show,
         files={

@@ -20,12 +20,10 @@ from polyclinic.evaluations.evaluation import (
     Plan,
     Setup,
     Work,
-    check_judge,
-    check_looks_up,
     judge_failure,
 )
 from polyclinic.evaluations.measuring import show_compared
-from polyclinic.evaluations.outcomes import compare_methods, failures, outcome_row
+from polyclinic.evaluations.outcomes import MethodOptions, compare_methods, failures, outcome_row
 from polyclinic.evaluations.people import show_figures
 from polyclinic.evaluations.protocol import as_paper, mind_kind, say
 from polyclinic.evaluations.tor.evaluation import (
@@ -45,7 +43,7 @@ from polyclinic.judging.explanations import read_ratings
 from polyclinic.judging.people import PeopleFigures, figures
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
-from polyclinic.methods.table import ChosenMethod, choose
+from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.following import FollowedProtocol, follow
@@ -55,14 +53,10 @@ from polyclinic.retrieval.retriever import PASSAGES
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import (
     FILE,
-    LIBRARY,
     POSITIVE,
-    BatchOption,
     Cases,
     Layout,
-    Library,
     Limit,
-    ProtocolOption,
     Several,
     StrictSetting,
 )
@@ -83,7 +77,7 @@ MEASURES = [
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class TorOptions(BatchOption, ProtocolOption):
+class TorOptions(MethodOptions):
     """The options of Tree-of-Reasoning."""
 
     cases: Cases
@@ -94,10 +88,6 @@ class TorOptions(BatchOption, ProtocolOption):
     """local, direct/NAME (with --base-url), or a name that Inspect knows; several share one table."""
     doctor: Annotated[str | None, Parameter(metavar="rules")] = None
     """The doctors by rules, in place of a model: rules."""
-    method: Annotated[list[str] | None, Several, Parameter(metavar="NAME...")] = None
-    """A method by name, or FILE.py:NAME; settings may follow the name: 'tree_of_reasoning tree=true|false'."""
-    settings: Annotated[list[str] | None, setting(""), Parameter(name="--method-settings")] = None
-    """Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."""
     judge: Annotated[str | None, Parameter(metavar="MODEL")] = None
     """A model that marks the relevance and completeness of explanations."""
     ratings: Annotated[Path | None, FILE, setting("tor")] = None
@@ -106,7 +96,6 @@ class TorOptions(BatchOption, ProtocolOption):
     """People's verdicts of the form 'explanations', shown beside the judge's marks."""
     answer_tokens: Annotated[int | None, POSITIVE, setting("tor")] = None
     """The longest answer to a call; by default the server's."""
-    library: Library = LIBRARY
 
     def minds(self) -> list[str]:
         """Returns the models, or the doctors by rules."""
@@ -219,15 +208,11 @@ def _methods(
     options: TorOptions, rules: FollowedProtocol[TorSettings], temperature: float | None
 ) -> list[ChosenMethod]:
     """Returns the methods; refuses settings that have no effect without a corpus, or if doctors by rules think."""
-    for name in options.model or ():
-        check_judge(name, option="--model")
-    check_judge(options.judge)
-    chosen = choose(options.method or ["tree_of_reasoning"], options.settings or [])
+    chosen = options.chosen("tree_of_reasoning", models=options.model or (), judge=options.judge)
     corpus, by_rules = options.library.corpus, options.doctor is not None
     of_models = {"tor.answer-tokens": options.answer_tokens, "--temperature": temperature, f"--corpus {corpus}": corpus}
     if by_rules and (idle := [name for name, value in of_models.items() if value is not None]):
         raise UserError(f"{idle[0]} has no effect on --doctor rules; it needs --model MODEL, or leave it out")
-    check_looks_up(chosen, corpus)
     idle_settings = {"passages": corpus is None, "retrieval": corpus is None, "form": by_rules, "top_p": by_rules}
     for one in chosen:
         given = [name for name in one.settings if one.name == "tree_of_reasoning" and idle_settings.get(name)]
@@ -417,6 +402,9 @@ failed: no endpoint answered, outside of everything."""
 
 class Shows(Compared, frozen=True, kw_only=True):
     """What withholding one doctor's data costs in the diseases that those data show.
+
+    Tree-of-Reasoning's Table 2 gives the data of a doctor who is left out to the outpatient doctor; here they are
+    withheld.
 
     Attributes:
         measure: the kind of data; the `difference` is of a record's F1, without less with the data.

@@ -30,6 +30,7 @@ from polyclinic.language.folding import Folded, fold_term
 from polyclinic.language.language import MARKS, Language, capitalised, chinese_characters, is_chinese
 from polyclinic.language.word_lists import Pattern, WordLists
 from polyclinic.players.player import Mind, PlayedRole
+from polyclinic.players.staging import OURS, Staging
 
 _SAYS_AS_MUCH = (Relation.SAME, Relation.NARROWER)
 
@@ -402,16 +403,14 @@ class Patient(PlayedRole):
         withheld: the names of the diagnoses. What the patient has names one only where it shows that the patient knows
             of it from before this visit (see `cases.withhold`), or where the complaint does.
         past: what was noted of it in this hospital; what it was told there it knows, whatever is withheld.
-        whole: it has its history whole, with the results that it reports, and may say all of it, whatever is withheld
-            otherwise (aie-saps §4.2.3; ai-hospital §2.1, Table 9).
-        ai_hospital: it is AI Hospital's, and is told what that is (ai-hospital, Table 9).
+        staging: where it has its history `whole`, it has the results that it reports too, and may say all of it,
+            whatever is withheld otherwise (aie-saps §4.2.3; ai-hospital §2.1, Table 9).
 
     Attributes:
         history: what the patient can tell; in a ward, without the results of this visit unless it has the whole.
         findings: what the patient knows of results; none in a ward.
         persona: whose voice the patient has; None where it has none.
         remembered: what it remembers of its visits to this hospital, a text each.
-        whole: see above.
         vignette: all that it knows as one text, where it has the whole record and the source has it so; else "".
     """
 
@@ -424,15 +423,13 @@ class Patient(PlayedRole):
         withheld: tuple[str, ...] = (),
         persona: Persona | None = None,
         past: PatientRecord | None = None,
-        whole: bool = False,
-        ai_hospital: bool = False,
+        staging: Staging = OURS,
     ) -> None:
         super().__init__(mind)
-        self.ai_hospital = ai_hospital
+        self.staging, whole = staging, staging.whole
         withheld = () if whole else withheld
         self.setting: Setting = setting
         self.presentation: Presentation = record.presentation
-        self.whole = whole
         reports = whole or setting == "online"
         parted = part(record, setting="online" if reports else "ward", withheld=withheld)
         self.history: History = parted.history

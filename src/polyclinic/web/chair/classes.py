@@ -74,12 +74,8 @@ class Classes(Invitations[KeptClass, Student]):
     def add(self, id: str, names: tuple[str, ...]) -> KeptClass:
         """Adds students to a class."""
         kept = self.named(id)
-        there = [student.name for student in kept.students]
-        for name in names:
-            if not name.strip() or name.strip() in there:
-                raise UserError(f"{name.strip()!r} is in the class already" if name.strip() else "a name is empty")
-            there.append(name.strip())
-        added = (Student(name=name) for name in there[len(kept.students) :])
+        added = [Student(name=name.strip()) for name in names]
+        self.check(kept.set.title, [one.name for one in (*kept.students, *added)], "students")
         return self.keep(replace(kept, students=(*kept.students, *added)))
 
     def let_out(self, id: str, *, out: bool) -> KeptClass:
