@@ -314,12 +314,14 @@ class Setup(Generic[S]):
         cases, self.pictures = cases_with_pictures(read, options.cases, doctors, models, options.pictures)
         return cases
 
-    def verdicts(self, paths: Sequence[Path] | None, known: Callable[[], Known]) -> list[PersonsVerdict]:
-        """Reads people's verdicts on what is `known`, and refuses all others; those of one form need not name it."""
+    def verdicts(
+        self, paths: Sequence[Path] | None, known: Callable[[], Known], *, form: str | None = None
+    ) -> list[PersonsVerdict]:
+        """Reads people's verdicts on what is `known`, and refuses all others; those of this `form` need not name it."""
         if not paths:
             return []
         items = known()
-        said = read_verdicts(paths, known=items, form=next(iter(items)) if len(items) == 1 else None)
+        said = read_verdicts(paths, known=items, form=form)
         if (other := next((one.form for one in said if one.form not in items), None)) is not None:
             problem = f"there are verdicts of the form {other!r}; here it is {' or '.join(items)}"
             raise BadInput(problem, path=paths[0])
