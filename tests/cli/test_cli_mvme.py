@@ -175,7 +175,7 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         ),
         (("--doctor", "rules", "--director", "nobody"), "'nobody'"),
         (("--doctor", "rules", "--set", "mvme.table=missing.xls"), "missing.xls"),
-        (("--doctor", "rules", "--set", "mvme.reasons=missing.jsonl"), "missing.jsonl"),
+        (("--doctor", "rules", "--verdicts", "missing.jsonl"), "missing.jsonl"),
         (("--doctor", "rules", "--protocol", "mine"), "allowed: ours, paper, or a protocol's file"),
         (("--doctor", "rules", *PAPER, "--set", "team.order=parallel"), "has sequential for order (Algorithm 1)"),
         (("--doctor", "rules", *PAPER, "--set", "mvme.personas=templates"), "has personas that a model makes (§2.4)"),

@@ -452,10 +452,10 @@ def test_a_file_of_judgements_comes_back(tmp_path):
     [
         ({"grades": {"diagnosis": 5}}, "Invalid enum value 5"),
         ({"grades": {"looks": 3}}, "Invalid enum value 'looks'"),
-        ({"grades": {"diagnosis": 3}}, "no grade on rationale"),
-        ({"one_step": False}, "no grade on symptoms"),
-        ({"grades": dict.fromkeys(Aspect, 3)}, "grades where none can be"),
-        ({"failed": "TimedOut"}, "grades where none can be"),
+        ({"grades": {"diagnosis": 3}}, "grades of diagnosis, rationale, treatment: D=1"),
+        ({"one_step": False}, "grades of symptoms, examinations"),
+        ({"grades": dict.fromkeys(Aspect, 3)}, "grades of diagnosis, rationale, treatment: D=1"),
+        ({"failed": "TimedOut"}, "as the judgement failed"),
         ({"marks": 3}, "unknown field `marks`"),
     ],
 )

@@ -13,8 +13,8 @@ from polyclinic.judging.error_categories import (
     MissedQuestion,
     find_categories,
 )
-from polyclinic.judging.people import read_people_words
 from polyclinic.judging.sorting import Word
+from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.models.scripted import Scripted
 from polyclinic.questions.exam import ExamQuestion
 
@@ -130,5 +130,5 @@ def test_words_that_cannot_be_used(tmp_path, second, problem):
     path = tmp_path / "words.jsonl"
     path.write_text(f"{json.dumps(WORD)}\n{json.dumps(second)}\n", encoding="utf-8")
     with pytest.raises(BadInput, match=problem) as raised:
-        read_people_words(path, form="errors", categories=ErrorCategory)
+        read_verdicts([path], form="errors")
     assert raised.value.line == 2

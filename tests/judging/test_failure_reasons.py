@@ -18,9 +18,10 @@ from polyclinic.judging.failure_reasons import (
     Missed,
     find_reasons,
     is_missed,
-    read_words,
 )
+from polyclinic.judging.people import people_words
 from polyclinic.judging.sorting import Word
+from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect, Grade, Judgement
 from polyclinic.models.scripted import Scripted
@@ -167,7 +168,8 @@ WORD = {"case": "c1", "doctor": "x", "reason": "omission", "who": "Dr A"}
 def test_words_of_people(tmp_path):
     path = tmp_path / "words.jsonl"
     path.write_text(json.dumps(WORD) + "\n", encoding="utf-8")
-    assert read_words(path) == {("c1", "x"): Word(FailureReason.OMISSION, "Dr A")}
+    said = read_verdicts([path], form="failures")
+    assert people_words(said, "failures", FailureReason) == {("c1", "x"): Word(FailureReason.OMISSION, "Dr A")}
 
 
 @each_row(
@@ -185,10 +187,10 @@ def test_words_that_cannot_be_used(tmp_path, second, problem):
     path = tmp_path / "words.jsonl"
     path.write_text(f"{json.dumps(WORD)}\n{json.dumps(second)}\n", encoding="utf-8")
     with pytest.raises(BadInput, match=problem) as raised:
-        read_words(path)
+        read_verdicts([path], form="failures")
     assert raised.value.line == 2
 
 
 def test_no_file_of_words(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
-        read_words(tmp_path / "words.jsonl")
+        read_verdicts([tmp_path / "words.jsonl"], form="failures")

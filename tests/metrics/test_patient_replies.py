@@ -105,7 +105,7 @@ def test_kappa_by_hand():
     assert found.confusion == ((20, 5), (10, 15))
     assert agreement([], [], labels=("y",)).percent is None
     assert agreement(["y"], ["y"], labels=("y",)).kappa is None
-    with pytest.raises(ValueError, match="beside"):
+    with pytest.raises(ValueError, match="zip"):
         agreement(["y"], [], labels=("y",))
     with pytest.raises(ValueError, match="no such label: z"):
         agreement(["z"], ["y"], labels=("y",))

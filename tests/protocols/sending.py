@@ -35,10 +35,11 @@ from polyclinic.players.language_model.personas import persona_by_model
 from polyclinic.players.minds import Minds
 from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.staging import AI_HOSPITAL, Staging
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 from polyclinic.visits.team import confer
-from polyclinic.visits.visit import AI_HOSPITAL, Staging, see
+from polyclinic.visits.visit import see
 
 
 class Sent(NamedTuple):

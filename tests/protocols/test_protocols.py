@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from polyclinic.errors import BadInput, UserError
 from polyclinic.evaluations.protocol import staging_of
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
+from polyclinic.players.staging import AI_HOSPITAL, OURS
 from polyclinic.protocols.following import follow, named_protocol, protocol_text, setting_rows
 from polyclinic.protocols.papers import PAPERS, AieSettings, MvmeSettings, TorSettings
-from polyclinic.visits.visit import AI_HOSPITAL, OURS
 
 
 def test_every_protocol_is_whole():

@@ -13,8 +13,9 @@ from polyclinic.events import End, Examined, Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
+from polyclinic.players.staging import AI_HOSPITAL
 from polyclinic.visits.team import confer
-from polyclinic.visits.visit import AI_HOSPITAL, see
+from polyclinic.visits.visit import see
 
 REPORT = {
     "symptoms": ["cough"],

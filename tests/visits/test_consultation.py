@@ -24,6 +24,7 @@ from polyclinic.players.player import (
     WrongAnswer,
 )
 from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.staging import Staging
 from polyclinic.visits.consultation import consultation
 
 REPORT_GIVEN = Report(
@@ -209,9 +210,8 @@ def test_an_ask_checks_the_answer():
 
 async def test_at_ai_hospitals_limit_the_report_follows_the_doctors_last_turn(shared_data):
     """As the published dialogues are built, of which the longest are those at the limit: who speaks how often."""
-    came = await visited(
-        doctor(*["Hm."] * 10), patient(*["Yes."] * 10), None, greeting="Hello.", concludes=False, answers_last=False
-    )
+    staging = Staging(concludes=False, answers_last=False)
+    came = await visited(doctor(*["Hm."] * 10), patient(*["Yes."] * 10), None, greeting="Hello.", staging=staging)
     assert (came.end, came.turns) == (End.TURN_LIMIT, 10)
     ours = [event.who for event in came.trace if isinstance(event, Said)]
     recorded = shared_data / "cases" / "ai_hospital" / "dialog_history_gpt3_first150.jsonl"

@@ -17,7 +17,8 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, Choice, DoctorTurn, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
-from polyclinic.visits.visit import Staging, see
+from polyclinic.players.staging import Staging
+from polyclinic.visits.visit import see
 
 CASE = Case(
     id="1",
@@ -78,7 +79,7 @@ async def test_the_paper_has_a_greeting_that_is_no_turn_and_the_patient_ends_the
     ]
     assert from_trace(came.trace, CASE).information == CASE.record.vignette
     assert doctor.presentation == Presentation(complaint="")
-    assert (doctor.setting, doctor.dialogue_alone, doctor.concludes) == ("online", True, False)
+    assert (doctor.setting, doctor.staging) == ("online", PAPER)
 
 
 async def test_at_the_limit_the_patient_has_answered():
@@ -91,12 +92,12 @@ async def test_ours_lets_the_doctor_conclude_and_know_who_comes():
     came, doctor = await visit(Staging())
     assert (came.trace.last(Ended).reason, came.turns) == (End.CONCLUDED, 1)
     assert doctor.presentation == CASE.presentation
-    assert (doctor.setting, doctor.concludes) == ("ward", True)
+    assert (doctor.setting, doctor.staging) == ("ward", Staging())
 
 
 @pytest.mark.parametrize(("whole", "known"), [(True, CASE.record.vignette), (False, "")])
 def test_the_whole_record_is_the_patients_where_the_paper_says_so(whole, known):
-    patient = Patient(None, CASE.record, setting="online", withheld=("asthma",), whole=whole)
+    patient = Patient(None, CASE.record, setting="online", withheld=("asthma",), staging=Staging(whole=whole))
     assert patient.vignette == known
     assert ("asthma" in patient.history.present) is whole
 
@@ -105,7 +106,7 @@ def test_the_whole_record_is_the_patients_where_the_paper_says_so(whole, known):
 def test_a_ward_patient_with_its_whole_history_has_the_results_in_it(whole):
     history = History(present="Coughs since Monday. The chest X-ray showed a shadow.")
     record = Record(presentation=Presentation(complaint="Cough"), history=history)
-    patient = Patient(None, record, setting="ward", whole=whole)
+    patient = Patient(None, record, setting="ward", staging=Staging(whole=whole))
     assert ("shadow" in patient.history.present) is whole
     assert patient.findings == ()
 

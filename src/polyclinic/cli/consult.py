@@ -16,7 +16,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cli.chart import WORDS
 from polyclinic.cli.show import Stage, VisitView, language_of, show_end, show_visits
 from polyclinic.errors import PlayFailure, PolyclinicError, RunStopped, UserError
-from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
+from polyclinic.evaluations.case_pictures import cases_with_pictures
 from polyclinic.events import Failed, Order, Role
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
@@ -113,9 +113,8 @@ async def consult(
     if out is not None:
         check_writable(out, unlike=path, begins=_TRACE)
     doctors = _doctors(doctor, team)
-    shown = pictures_seen(path, doctors, models, pictures)
-    cases = cases_named(case, layout, strict=strict, needs=lacking_pictures(shown))
-    note_pictures(path, cases, doctors, models, pictures)
+    read = partial(cases_named, case, layout, strict=strict)
+    cases, shown = cases_with_pictures(lambda needs: read(needs=needs), path, doctors, models, pictures)
     knowledge, screen = read_knowledge(), console()
     desk = options.open_desk(options.SessionOption(session=session), [patient, *doctors])
     kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
@@ -212,11 +211,10 @@ def _check_end(
         raise stopped
     failed = [visit for visit in visits if visit.report is None]
     if len(failed) * 100 > max_failures * len(visits):
-        failure, first = failed[0].trace.last(Failed), failed[0].case
-        if failure is not None:
-            first = f"case {first}: {failure.error}: {failure.problem}"
         problem = "the visit failed" if len(visits) == 1 else f"{len(failed)} of {len(visits)} visits failed"
-        raise PlayFailure(f"{problem} ({first})")
+        failure = failed[0].trace.last(Failed)
+        why = "" if failure is None else f": {failure.error}: {failure.problem}"
+        raise PlayFailure(f"{problem} (case {failed[0].case}{why})")
 
 
 _TRACE = b'{"event":'

@@ -28,7 +28,7 @@ from polyclinic.errors import (
     UserError,
     WrongKey,
 )
-from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
+from polyclinic.evaluations.case_pictures import cases_with_pictures
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.evaluations.people import with_people
 from polyclinic.evaluations.protocol import ByProtocol, followed, held_by
@@ -306,16 +306,22 @@ class Setup(Generic[S]):
         self, options: CaseOptions, doctors: Sequence[str], *, needs: Callable[[Case], str] = lambda _: ""
     ) -> list[Case]:
         """Reads the usable cases, of which `needs` returns what one lacks; counts and names the others."""
-        self.pictures = pictures_seen(options.cases, doctors, self.run.config.models, options.pictures)
-        unseen = lacking_pictures(self.pictures)
-        return self.run.cases(options, needs=lambda case: needs(case) or unseen(case))
 
-    def verdicts(self, paths: Sequence[Path] | None, known: Callable[[], Known]) -> list[PersonsVerdict]:
-        """Reads people's verdicts on what is `known`, and refuses all others; those of one form need not name it."""
+        def read(unseen: Callable[[Case], str]) -> list[Case]:
+            return self.run.cases(options, needs=lambda case: needs(case) or unseen(case))
+
+        models = self.run.config.models
+        cases, self.pictures = cases_with_pictures(read, options.cases, doctors, models, options.pictures)
+        return cases
+
+    def verdicts(
+        self, paths: Sequence[Path] | None, known: Callable[[], Known], *, form: str | None = None
+    ) -> list[PersonsVerdict]:
+        """Reads people's verdicts on what is `known`, and refuses all others; those of this `form` need not name it."""
         if not paths:
             return []
         items = known()
-        said = read_verdicts(paths, known=items, form=next(iter(items)) if len(items) == 1 else None)
+        said = read_verdicts(paths, known=items, form=form)
         if (other := next((one.form for one in said if one.form not in items), None)) is not None:
             problem = f"there are verdicts of the form {other!r}; here it is {' or '.join(items)}"
             raise BadInput(problem, path=paths[0])
@@ -495,7 +501,6 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Op
             yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up, stack=stack)
             return
         visits = plan.visits
-        note_pictures(visits.cases, plan.cases, plan.doctors, run.config.models, visits.pictures)
         desk = open_desk(options, [*plan.doctors, visits.patient]) if isinstance(options, SessionOption) else Desk()
         players = await stack.enter_async_context(
             run.players(

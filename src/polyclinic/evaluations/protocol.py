@@ -12,11 +12,11 @@ from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod, settable
 from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.players.staging import Staging
 from polyclinic.protocols.following import FollowedProtocol, follow, told
 from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings, PaperSetting, Settings
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
-from polyclinic.visits.visit import Staging
 
 S = TypeVar("S", bound=Settings)
 M = TypeVar("M", bound=ModelSettings)

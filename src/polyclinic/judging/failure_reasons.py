@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
 from polyclinic.judging.director_by_rules import HALF, RulesJudge
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
-from polyclinic.judging.people import read_people_words
 from polyclinic.judging.sorting import Counted, Sorted, Sorting, Words
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names, names_of
@@ -92,10 +90,6 @@ SORTING = Sorting(
     categories=FailureReason,
     found=Reasoned,
 )
-
-
-read_words = partial(read_people_words, form="failures", categories=FailureReason)
-"""Reads people's verdicts of the form "failures", which need not name it."""
 
 
 def is_missed(judgement: Judgement) -> bool:

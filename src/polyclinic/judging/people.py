@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from statistics import fmean
 
 import msgspec
 
 from polyclinic.judging.sorting import Category, Word
-from polyclinic.judging.verdicts import Answer, Answers, Item, PersonsVerdict, form_named, forms, read_verdicts
+from polyclinic.judging.verdicts import Answer, Answers, Item, PersonsVerdict, form_named, forms
 from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, Judgement
 from polyclinic.statistics.agreement import (
     Agreement,
@@ -170,11 +169,6 @@ def people_words(
             who = PEOPLE if len(people) > 1 else "".join(people)
             words[item[0], item[1]] = Word(categories(str(answers[question])), who)
     return words
-
-
-def read_people_words(path: Path, *, form: str, categories: type[Category]) -> dict[tuple[str, str], Word[Category]]:
-    """Reads people's words from a file of verdicts, whose rows need not name the form."""
-    return people_words(read_verdicts([path], form=form), form, categories)
 
 
 class Percent(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,6 @@ on purpose.
 
 from __future__ import annotations
 
-import csv
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +17,9 @@ from typing import Any
 
 import msgspec
 
+from polyclinic.cases.loaders.reader import read_rows
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import json_lines, read_lines, read_records
+from polyclinic.files import check_file, json_lines, read_records
 from polyclinic.frames import cell_text, csv_text
 from polyclinic.language.language import Language
 from polyclinic.seals import seal
@@ -140,7 +140,6 @@ _SUM = "sum"
 _BESIDE = ("form", "who", "comment", _SUM)
 _NAMED = 6
 _MENDS = f"where that was done on purpose, take the field {_SUM!r} away"
-_LONGEST = 16 * 2**20
 
 TABLES = {".csv": ",", ".tsv": "\t"}  # what parts the fields of a table, by the ending of its file
 TURNED: dict[Answer, Answer] = {
@@ -258,26 +257,20 @@ def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[
         kind = dict[str, str | int | float | bool | None]
         yield from read_records(path, kind, "a verdict", keys_once=True, bad=bad)
         return
-    # Blank lines go, also out of what a sheet shows, which is not read back.
-    numbers, lines = zip(*read_lines(path), strict=True)
+    check_file(path)
     # What a spreadsheet writes depends on where its user lives.
-    delimiter = max(",;\t", key=lines[0].count)
-    csv.field_size_limit(_LONGEST)
-    reader = csv.DictReader(lines, delimiter=delimiter)
-    names = [name for name in reader.fieldnames or () if name]
-    if twice := [name for name in names if names.count(name) > 1]:
+    rows = read_rows(path, delimiters=",;\t")
+    _, names = next(rows, (0, []))
+    if twice := [name for name in names if name and names.count(name) > 1]:
         raise BadInput(f"two columns are named {twice[0]!r}; each stands once", path=path, line=1)
-    try:
-        for row in reader:
-            if None in row:
-                long = BadInput("more fields than the heading has", path=path, line=numbers[reader.line_num - 1])
-                if bad is None:
-                    raise long
-                bad.append(long)
-                continue
-            yield numbers[reader.line_num - 1], {name: cell_text(text or "") for name, text in row.items()}
-    except csv.Error as error:
-        raise BadInput(f"not a table ({error})", path=path, line=numbers[reader.line_num - 1]) from None
+    for number, cells in rows:
+        if len(cells) <= len(names):
+            yield number, dict(zip(names, map(cell_text, cells), strict=False))
+            continue
+        long = BadInput("more fields than the heading has", path=path, line=number)
+        if bad is None:
+            raise long
+        bad.append(long)
 
 
 def verdict_of(row: Mapping[str, Any], default: str | None = None, key: Key = _NOBODY) -> PersonsVerdict | None:

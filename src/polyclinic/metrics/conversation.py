@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from polyclinic import plugins
-from polyclinic.errors import PolyclinicError, UserError, meant
+from polyclinic.errors import PolyclinicError, UserError, in_short, meant
 from polyclinic.events import ADVICE, EFFECTIVE, INQUIRY, State
 from polyclinic.language.language import length
 from polyclinic.language.words import distinct_2, likeness, rouge_1
@@ -221,9 +221,6 @@ def by_case(summary: ConversationSummary) -> dict[str | int, dict[str, float]]:
     return {id: {name: sum(some) / len(some) for name, some in of.items()} for id, of in values.items()}
 
 
-_FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"
-
-
 class BrokenMetric(PolyclinicError):
     """A metric of the user's measured nothing, for it made a mistake wherever it was to."""
 
@@ -253,14 +250,16 @@ def _found(name: str) -> Callable[[Dialogue], Any]:
         raise UserError(
             f"no metric {name!r}{meant(name, known)}; there are {', '.join(known)}, or path/to/file.py:function"
         )
-    if not callable(metric) or isinstance(metric, type):
-        raise UserError(f"the metric {name!r} is no function but {type(metric).__name__}; {_FITS}")
     try:
-        inspect.signature(metric).bind(None)
-    except (TypeError, ValueError):
-        takes = ", ".join(plugins.parameters(metric)) or "nothing"
-        raise UserError(f"the metric {name!r} takes {takes}; {_FITS}, and all other parameters have defaults") from None
-    return metric
+        if isinstance(metric, type):
+            raise TypeError(f"{metric} is a class")
+        inspect.signature(metric).bind(None)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"the metric {name!r} cannot be called with a dialogue ({in_short(error)}); a metric is a function of one "
+            "polyclinic.metrics.dialogue.Dialogue, and all other parameters have defaults"
+        ) from None
+    return metric  # type: ignore[return-value]
 
 
 async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
@@ -273,7 +272,7 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
             value = await value if inspect.isawaitable(value) else value
             finite = isinstance(value, Real) and math.isfinite(value)
         except Exception as error:
-            problem = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+            problem = in_short(error)
         else:
             if finite:
                 values[name] = float(value)

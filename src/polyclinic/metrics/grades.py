@@ -86,11 +86,9 @@ def read_judgements(path: str | Path) -> list[Judgement]:
     judgements = []
     for number, judgement in read_records(path, Judgement, "a judgement"):
         allowed = () if judgement.failed else aspects_of(one_step=judgement.one_step)
-        if missing := [aspect for aspect in allowed if aspect not in judgement.grades]:
-            problem = f"no grade on {missing[0]}; it is D=1 to A=4, or null where the judge gave none"
-            raise BadInput(problem, path=path, line=number, field="$.grades")
-        if len(judgement.grades) > len(allowed):
-            problem = "grades where none can be: the judgement failed, or symptoms and examinations in one step"
+        if set(judgement.grades) != set(allowed):
+            aspects = ", ".join(allowed) or "nothing, as the judgement failed"
+            problem = f"there are grades of {aspects}: D=1 to A=4, or null where the judge gave none"
             raise BadInput(problem, path=path, line=number, field="$.grades")
         judgements.append(judgement)
     return judgements

@@ -86,12 +86,13 @@ class Balance:
         back = await self._come_back()
         if back is not None:
             return back.server
-        home = self._home(conversation)
-        there = self._with_room(home, conversation, [one for one in self._all if one.server in but])
-        if there is None:
-            there = self._of[await self._where_to_wait(home, conversation).limit.enter(wanted)]
-        else:
+        with_room = [one for one in self._all if one.limit.has_room and one.server not in but]
+        quickest = min((one.seconds for one in with_room if one.seconds), default=math.inf)
+        if (there := self._chosen(conversation, with_room, quickest)) is not None:
             there.limit.take()
+        else:
+            waits_for = self._chosen(conversation, self._all) or self._home(conversation)
+            there = self._of[await waits_for.limit.enter(wanted)]
         if not but:
             self._at.pop(conversation, None)
             self._at[conversation] = there
@@ -125,23 +126,15 @@ class Balance:
         able = [one for one in self._all if one.open]
         return sorted(able, key=lambda one: rank(conversation, one.server.address), reverse=True)
 
-    def _with_room(self, home: _Standing, conversation: str, but: Sequence[_Standing]) -> _Standing | None:
-        slack = _SLACK if conversation in self._at else _SLACK_NEW
-        with_room = [one for one in self._all if one.limit.has_room and one not in but]
-        quickest = min((one.seconds for one in with_room if one.seconds), default=math.inf)
-        if home in with_room and home.seconds <= _SLOW * quickest and not self._has_more_than_its_share(home, slack):
-            return home
-        able = [one for one in self._ranked(conversation) if one in with_room]
+    def _chosen(self, conversation: str, among: Sequence[_Standing], quickest: float = math.inf) -> _Standing | None:
+        """Returns a server that is not slow and has no more than its share, the conversation's own first; else any."""
+        home, slack = self._home(conversation), _SLACK if conversation in self._at else _SLACK_NEW
+        able = [one for one in (home, *self._ranked(conversation)) if one in among]
         for one in able:
-            if one.seconds <= _SLOW * quickest and not self._has_more_than_its_share(one, _SLACK_NEW):
+            has_more = self._has_more_than_its_share(one, slack if one is home else _SLACK_NEW)
+            if one.seconds <= _SLOW * quickest and not has_more:
                 return one
-        return home if home.limit.has_room and home not in but else next(iter(able), None)
-
-    def _where_to_wait(self, home: _Standing, conversation: str) -> _Standing:
-        if not self._has_more_than_its_share(home, _SLACK if conversation in self._at else _SLACK_NEW):
-            return home
-        less = (one for one in self._ranked(conversation) if not self._has_more_than_its_share(one, _SLACK_NEW))
-        return next(less, home)
+        return next(iter(able), None)
 
     def _has_more_than_its_share(self, one: _Standing, slack: float) -> bool:
         able = [other for other in self._all if other.open]

@@ -155,7 +155,7 @@ class Batched(Provider):
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Asks in the next batch; see `Provider.complete`."""
-        messages = [{"role": role, "content": wire.content(part)} for role, part in said]
+        messages = wire.conversation(said)
         given, wanted = sent(options), None if form is None else form.text
         asked = wire.encode((self._direct.model, messages, wanted, given, self.variant, self._journal.run))
         digest = hashlib.blake2b(asked, digest_size=16).hexdigest()

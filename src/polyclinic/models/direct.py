@@ -105,7 +105,7 @@ class Direct(Provider):
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Asks the endpoint; see `Provider.complete`."""
-        messages = [{"role": role, "content": wire.content(part)} for role, part in said]
+        messages = wire.conversation(said)
         conversation = "" if len(self.servers) == 1 else options.get("conversation") or _beginning(said)
         return await self.request(
             messages, form, sent(options), conversation=conversation, wanted=options.get("wanted", 0)

@@ -125,7 +125,7 @@ class Local(Provider):
         """Asks the model in a thread of its own; a question beyond the context, or with a picture, is `Rejected`."""
         body: dict[str, Any] = {"seed": self._seed, "max_tokens": LONGEST, **sent(options)}
         body.pop("reasoning_effort", None)
-        body["messages"] = [{"role": role, "content": wire.content(part)} for role, part in said]
+        body["messages"] = wire.conversation(said)
         if form is not None:
             body["grammar"] = _grammar(form.text)
         if self._threads is None:

@@ -126,11 +126,7 @@ class Hook:
 
 
 class Pipeline:
-    """A model behind hooks. Made by `with_hooks`, which keeps the hooks in order.
-
-    Branches: parts of an episode that run at the same time and may ask equal questions take a `branch` each. The order
-    of equal questions is then each branch's own.
-    """
+    """A model behind hooks. Made by `with_hooks`, which keeps the hooks in order."""
 
     def __init__(self, model: Model, hooks: tuple[Hook, ...], asker: Asker) -> None:
         self.model, self.hooks, self.asker = model, hooks, asker
@@ -166,11 +162,6 @@ class Pipeline:
 
     def _known_at(self, address: str) -> tuple[str, ...]:
         return tuple(part for part in (self.name, address and f"at {address}", self.variant) if part)
-
-    def branch(self, name: str) -> Pipeline:
-        """Returns the same model for a part of the episode that runs beside others."""
-        asker = msgspec.structs.replace(self.asker, episode=f"{self.asker.episode}/{name}")
-        return Pipeline(self.model, self.hooks, asker)
 
     def ask(
         self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]

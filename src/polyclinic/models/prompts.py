@@ -109,15 +109,16 @@ def _looked_up(
 
 
 def _text(content: str | Sequence[Part]) -> str:
-    """Returns what a message says; of a picture, that it is one, and which."""
+    """Returns what a message says; a picture by the beginning of its SHA-256, or of that of its address."""
     if isinstance(content, str):
         return content
-    return "\n".join(_told(part) if isinstance(part, Image) else part.text for part in content)
-
-
-def _told(picture: Image) -> str:
-    """Returns that there is a picture, and the beginning of its SHA-256, or of that of its address."""
-    told = picture.url.encode(errors="replace")
-    with contextlib.suppress(ValueError):
-        told = base64.b64decode(picture.url.partition(";base64,")[2]) or told
-    return f"[picture {hashlib.sha256(told).hexdigest()[:16]}]"
+    told = []
+    for part in content:
+        if not isinstance(part, Image):
+            told.append(part.text)
+            continue
+        data = part.url.encode(errors="replace")
+        with contextlib.suppress(ValueError):
+            data = base64.b64decode(part.url.partition(";base64,")[2]) or data
+        told.append(f"[picture {hashlib.sha256(data).hexdigest()[:16]}]")
+    return "\n".join(told)

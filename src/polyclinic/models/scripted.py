@@ -57,19 +57,16 @@ class Scripted(Provider):
         where = f"{self.name}, question {self.asked}{purpose}"
         last = said[-1][1] if said else ""
         text = last if isinstance(last, str) else "\n".join(part.text for part in last if hasattr(part, "text"))
-        line = self._line(said, text)
-        if line is _NOTHING:
+        if isinstance(self._script, Iterator):
+            line = next(self._script, _NOTHING)
+        elif isinstance(self._script, Mapping):
+            line = self._script.get(text, _NOTHING)
+        else:
+            line = self._script(said)
+        if line is _NOTHING or (line is None and callable(self._script)):
             spent = isinstance(self._script, Iterator)
             problem = "the script is spent; it was asked" if spent else "the script has no answer to"
             raise ScriptError(f"{where}: {problem}: {text[:200]!r}")
         if isinstance(line, BaseException):
             raise line
         return Completion(line if isinstance(line, str) else msgspec.json.encode(line).decode())
-
-    def _line(self, said: Said, text: str) -> Any:
-        if isinstance(self._script, Iterator):
-            return next(self._script, _NOTHING)
-        if isinstance(self._script, Mapping):
-            return self._script.get(text, _NOTHING)
-        line = self._script(said)
-        return _NOTHING if line is None else line

@@ -65,14 +65,6 @@ class Body(msgspec.Struct):
     usage: _TokenCounts | None = None
 
 
-class _ModelEntry(msgspec.Struct):
-    id: str
-
-
-class _ModelList(msgspec.Struct):
-    data: list[_ModelEntry]
-
-
 class _Error(msgspec.Struct):
     message: str | None = None
     code: str | int | None = None
@@ -92,7 +84,6 @@ _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 _UNKNOWN = rb"\ufffd"
-_NAMES = msgspec.json.Decoder(_ModelList)
 _FAILURE = msgspec.json.Decoder(_Failure)
 
 encode = msgspec.json.Encoder().encode
@@ -108,6 +99,11 @@ def content(said: Any) -> Any:
         else {"type": "text", "text": part if isinstance(part, str) else part.text}
         for part in said
     ]
+
+
+def conversation(said: Iterable[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Returns a conversation as the wire has it."""
+    return [{"role": role, "content": content(part)} for role, part in said]
 
 
 def in_words(messages: list[dict[str, Any]], form: Form) -> list[dict[str, Any]]:
@@ -155,7 +151,14 @@ def completion(raw: bytes) -> Completion | Fault:
         return Fault(Broken, "an answer without choices")
     choice = body.choices[0]
     message = choice.message
-    usage = _usage(body.usage)
+    usage = Usage()
+    if (counts := body.usage) is not None:
+        cost = None if counts.cost is None or not math.isfinite(counts.cost) else max(0.0, counts.cost)
+        prompt, out = _count(counts.prompt_tokens), _count(counts.completion_tokens)
+        cached = min(_count((counts.prompt_tokens_details or _NO_DETAILS).cached_tokens), prompt)
+        usage = Usage(
+            prompt, cached, out, _count((counts.completion_tokens_details or _NO_DETAILS).reasoning_tokens), cost
+        )
     said, refusal, thought = _parts(message)
     return Completion(
         said, choice.finish_reason or "stop", refusal, usage, calls=message.tool_calls or (), thought=thought
@@ -181,16 +184,6 @@ def _parts(message: _Message) -> tuple[str, str, str]:
     return "".join(said), refusal, "\n".join(filter(None, thought))
 
 
-def _usage(said: _TokenCounts | None) -> Usage:
-    if said is None:
-        return Usage()
-    cached = (said.prompt_tokens_details or _NO_DETAILS).cached_tokens
-    reasoning = (said.completion_tokens_details or _NO_DETAILS).reasoning_tokens
-    cost = None if said.cost is None or not math.isfinite(said.cost) else max(0.0, said.cost)
-    prompt = _count(said.prompt_tokens)
-    return Usage(prompt, min(_count(cached), prompt), _count(said.completion_tokens), _count(reasoning), cost)
-
-
 def _count(said: int | None) -> int:
     # What a server counts below nothing would lift a limit.
     return max(0, said or 0)
@@ -213,8 +206,8 @@ def server_says(raw: bytes) -> tuple[str, str, str]:
 def model_names(raw: bytes) -> list[str]:
     """Returns the names in the body of an answer to `GET /models`; none where it is something else."""
     try:
-        return [_line(name.id) for name in _NAMES.decode(raw).data]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return [_line(str(one["id"])) for one in msgspec.json.decode(raw)["data"]]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError):
         return []
 
 

@@ -28,8 +28,6 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: Sequence[str]) -> Agreement:
     """Compares the labels that were read with a reference's, in the same order; None could not be read."""
-    if len(reference) != len(other):
-        raise ValueError(f"{len(reference)} labels beside {len(other)}")
     if unknown := set(reference) - set(labels):
         raise ValueError(f"no such label: {', '.join(sorted(unknown))}")
     counts = Counter(zip(reference, other, strict=True))
@@ -128,9 +126,9 @@ class Alpha(msgspec.Struct, frozen=True, kw_only=True):
     At most 1, 0 for what chance would give; None where nothing varies, and so nothing can be said.
     """
 
-    alpha: float | None
-    low: float | None
-    high: float | None
+    alpha: float | None = None
+    low: float | None = None
+    high: float | None = None
     n: int
 
 
@@ -149,11 +147,8 @@ def fleiss_kappa(units: Units) -> float | None:
 
     None where there are no units, or where chance alone agrees on everything.
     """
-    sizes = set(map(len, units))
-    if not sizes:
+    if not units:
         return None
-    if len(sizes) > 1 or min(sizes) < 2:
-        raise ValueError(f"Fleiss' kappa needs one number of values a unit, two or more; got {sorted(sizes)}")
     alike = pairs_alike(units)
     counts = Counter(value for unit in units for value in unit)
     by_chance = sum((count / counts.total()) ** 2 for count in counts.values())
@@ -169,11 +164,9 @@ def krippendorff_alpha(
     """
     rated = [unit for unit in units if len(unit) > 1]
     if not rated:
-        return Alpha(alpha=None, low=None, high=None, n=0)
+        return Alpha(n=0)
     values = list(order) or sorted({value for unit in rated for value in unit})  # type: ignore[type-var]
     place = {value: number for number, value in enumerate(values)}
-    if unknown := {value for unit in rated for value in unit} - place.keys():
-        raise ValueError(f"no such value: {', '.join(sorted(map(str, unknown)))}")
     # Whole numbers, so that their sums are the same on every machine.
     parts = math.lcm(*(len(unit) - 1 for unit in rated))
     coincidences = np.zeros((len(rated), len(values), len(values)), dtype=np.int64)
@@ -183,7 +176,7 @@ def krippendorff_alpha(
     numbers = np.array(values if level == "interval" else [0] * len(values), dtype=np.float64)
     whole = float(_alpha(coincidences.sum(axis=0)[None] / parts, level, numbers)[0])
     if math.isnan(whole):
-        return Alpha(alpha=None, low=None, high=None, n=len(rated))
+        return Alpha(n=len(rated))
     flat = coincidences.reshape(len(rated), -1)
     found = []
     for drawn in resampled(len(rated), _RESAMPLES, seed):

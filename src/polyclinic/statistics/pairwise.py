@@ -85,9 +85,6 @@ def win_rates(comparisons: Sequence[Comparison]) -> dict[str, WinRate]:
 
 
 def _players(comparisons: Sequence[Comparison]) -> list[str]:
-    for c in comparisons:
-        if c.first == c.second or c.winner not in (None, c.first, c.second):
-            raise ValueError(f"no comparison of two players: {c}")
     return list(dict.fromkeys(name for c in comparisons for name in (c.first, c.second)))
 
 
@@ -100,8 +97,6 @@ def strengths(
     that one who never lost stays finite; its pull fades as comparisons come. A comparison without a case stands for
     itself.
     """
-    if prior <= 0:
-        raise ValueError(f"the prior is {prior}; it must be above 0")
     players = _players(comparisons)
     if not players:
         return {}

@@ -100,8 +100,6 @@ def exact_interval(values: Sequence[float]) -> tuple[float, float] | None:
     of a symmetric distribution (Hartigan, Journal of the American Statistical Association 64, 1969): the interval that
     the test by `sign_flip` inverts to. Up to `EXACT` values.
     """
-    if len(values) > EXACT:
-        raise ValueError(f"{len(values)} values; the exact interval is for up to {EXACT}")
     outside = 2 ** len(values) // 40  # parts beyond each end: at most a fortieth of all
     if not outside:
         return None
@@ -118,8 +116,6 @@ _WIDEST = 1e4  # of a quantile; that of one degree of freedom is 12.7
 @cache
 def student(df: int, *, share: float = 0.95) -> float:
     """Returns the value that Student's t stays within on both sides, with so many degrees of freedom, in that share."""
-    if df < 1:
-        raise ValueError(f"{df} degrees of freedom")
     low, high = 0.0, _WIDEST
     while high - low > 1e-10 * high:
         middle = (low + high) / 2
@@ -156,10 +152,10 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     If all values are equal there is neither an error nor an interval: that does not make the mean certain.
     """
 
-    mean: float | None  # None if nothing was measured
-    stderr: float | None  # from the variance with n - 1; None below two clusters
-    low: float | None  # None below 6 clusters, which allow no interval of 95 %
-    high: float | None
+    mean: float | None = None  # None if nothing was measured
+    stderr: float | None = None  # from the variance with n - 1; None below two clusters
+    low: float | None = None  # None below 6 clusters, which allow no interval of 95 %
+    high: float | None = None
     n: int
 
 
@@ -198,7 +194,7 @@ def ratio(
     above, below = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
     whole = float(below.sum())
     if whole == 0:
-        return Estimate(mean=None, stderr=None, low=None, high=None, n=n)
+        return Estimate(n=n)
     mean = float(above.sum()) / whole
     count = len(above)
     stderr = None
@@ -223,7 +219,7 @@ def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | 
     """
     n = len(percents)
     if not n:
-        return Estimate(mean=None, stderr=None, low=None, high=None, n=0)
+        return Estimate(n=0)
     sums, sizes = _by_cluster(percents, clusters), _by_cluster([1.0] * n, clusters)
     mean, count = float(sums.sum()) / n, len(sums)
     # Where all values are equal, those of one case say no more than one of them.
@@ -266,15 +262,11 @@ def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) ->
         return numbers
     position: dict[Hashable, int] = {}
     index = np.array([position.setdefault(c, len(position)) for c in clusters], dtype=np.intp)
-    if len(index) != len(numbers):
-        raise ValueError(f"{len(numbers)} values, {len(index)} clusters")
     return np.bincount(index, weights=numbers, minlength=len(position)).astype(np.float64)
 
 
 def resampled(count: int, resamples: int, seed: int) -> Iterator[NDArray[np.intp]]:
     """Yields blocks of resamples: each row draws `count` of `count` things, at least one, with replacement."""
-    if count < 1:
-        raise ValueError("nothing to resample")
     generator = np.random.default_rng(seed)
     rows = max(1, _BLOCK // count)
     for begin in range(0, resamples, rows):
@@ -330,8 +322,6 @@ def paired_difference(
     p is that of `sign_flip`, of each cluster's sum where there are clusters. The interval is exact below `FEW` clusters
     (`exact_interval`), and by bootstrap from there on.
     """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} values beside {len(second)}")
     differences = [a - b for a, b in zip(first, second, strict=True)]
     sums = _by_cluster(differences, clusters)
     measured = estimate(differences, clusters=clusters, resamples=resamples, seed=seed)
@@ -383,8 +373,6 @@ def detectable_errors(cases: int) -> float:
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     """Returns McNemar's exact two-sided p: whether two are right equally often on the same cases."""
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} verdicts beside {len(second)}")
     only_first = sum(1 for a, b in zip(first, second, strict=True) if a and not b)
     only_second = sum(1 for a, b in zip(first, second, strict=True) if b and not a)
     n, fewer = only_first + only_second, min(only_first, only_second)
@@ -422,19 +410,19 @@ _ANY = 100.0  # percent, where nobody asks how narrow an interval is
 class Precision(msgspec.Struct, frozen=True, kw_only=True):
     """A mean over n replications with Student's 95 % interval, and whether that is narrow enough."""
 
-    mean: float | None  # None where nothing was measured
-    low: float | None  # None below two replications
-    high: float | None
-    half_width: float | None
-    percent: float | None  # half-width of the absolute mean; None where the mean is 0 and the half-width is not
+    mean: float | None = None  # None where nothing was measured
+    low: float | None = None  # None below two replications
+    high: float | None = None
+    half_width: float | None = None
+    percent: float | None = None  # half-width of the absolute mean; None where the mean is 0 and the half-width is not
     n: int
-    needed: int | None  # replications after which it was narrow enough and stayed so; None where it has not been yet
+    needed: int | None = None  # replications after which it stayed narrow enough; None if it is not yet
 
 
 def precision(values: Sequence[float], *, within: float) -> Precision:
     """Returns how well the mean of replications is known; a half-width of `within` percent of the mean is allowed."""
     if not values:
-        return Precision(mean=None, low=None, high=None, half_width=None, percent=None, n=0, needed=None)
+        return Precision(n=0)
     mean, half = _mean_and_half_width(values)
     return Precision(
         mean=mean,

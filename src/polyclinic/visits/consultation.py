@@ -10,8 +10,6 @@ failed, with the name of the error; it never counts as something said.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from polyclinic.cases.presentation import Question
@@ -28,6 +26,7 @@ from polyclinic.players.player import (
     choose_from,
     failure_event,
 )
+from polyclinic.players.staging import OURS, Staging
 
 MAX_TURNS = 10
 
@@ -43,9 +42,7 @@ async def consultation(  # noqa: PLR0915 - the course of a visit in one piece
     max_turns: int = MAX_TURNS,
     question: Question | None = None,
     greeting: str = "",
-    concludes: bool = True,
-    answers_last: bool = True,
-    learn: Sequence[Role] = (Role.DOCTOR, Role.PATIENT),
+    staging: Staging = OURS,
     trace: Trace | None = None,
 ) -> Trace:
     """Lets a doctor see a patient, and returns the trace, at whose end everything stands that happened.
@@ -53,15 +50,14 @@ async def consultation(  # noqa: PLR0915 - the course of a visit in one piece
     Without a patient the doctor was given the whole record, and talks with nobody (the upper bound; AIE's MCQE).
     Without an examiner the patient holds the results (AIE's online visit). After `max_turns` turns of its own the
     doctor is asked for the report. A question is put to it in place of the report (AIE's diagnosis step, §4.3). With a
-    greeting the doctor begins, which is no turn of its own. A doctor that `concludes` ends the dialogue by its answer's
-    field; else it ends where the patient leaves. Where nobody `answers_last`, the doctor's last turn is followed by its
-    report. Results reach those who `learn` them from the examiner, and a doctor
-    who is not among them from the patient.
+    greeting the doctor begins, which is no turn of its own. See `Staging` for who ends the dialogue, whether the
+    doctor's last turn is answered, and who learns results from the examiner.
 
     A player's failure is in the trace, as an event and as the reason of the end; it is not raised.
     """
     trace = Trace() if trace is None else trace
     players, acting = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}, Role.PATIENT
+    learn = (Role.PATIENT,) if staging.retold else (Role.DOCTOR, Role.PATIENT)
     reason, turn = End.CONCLUDED if patient is None else End.TURN_LIMIT, 0
 
     def happen(event: Event, *hearers: Role) -> None:
@@ -97,8 +93,8 @@ async def consultation(  # noqa: PLR0915 - the course of a visit in one piece
             spoken = await doctor.act(SPEAK)
             turn += 1
             say(Role.DOCTOR, Role.PATIENT, spoken.say)
-            reason = End.CONCLUDED if spoken.conclude and concludes else End.TURN_LIMIT
-            if reason is End.CONCLUDED or (turn == max_turns and not answers_last):
+            reason = End.CONCLUDED if spoken.conclude and staging.concludes else End.TURN_LIMIT
+            if reason is End.CONCLUDED or (turn == max_turns and not staging.answers_last):
                 break
             # 3. The patient answers the doctor, or turns to the examiner.
             acting = Role.PATIENT
@@ -115,7 +111,7 @@ async def consultation(  # noqa: PLR0915 - the course of a visit in one piece
                 happen(Examined(seq=trace.next, turn=turn, **msgspec.structs.asdict(results)), *learn)
                 # Where results go by the patient alone, it tells the doctor of them (AI Hospital, Table 9).
                 acting = Role.PATIENT
-                if Role.DOCTOR not in learn:
+                if staging.retold:
                     say(Role.PATIENT, Role.DOCTOR, (told := await patient.act(REPLY)).say, told)
         # 5. The doctor answers the question, or reports.
         acting = Role.DOCTOR

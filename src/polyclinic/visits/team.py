@@ -38,9 +38,10 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.player import Seat
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Director
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, dispute_resolution
-from polyclinic.visits.visit import OURS, Attended, Staging, Visit, attend, document_of, examiner_of, patient_of, reveal
+from polyclinic.visits.visit import Attended, Visit, attend, document_of, examiner_of, patient_of, reveal
 
 
 class TeamVisit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +149,7 @@ async def confer(
         lead.director(case.id, team=team),
         staging.known_to_doctor(case.presentation, record=in_one_step),
         may_ask=not in_one_step,
-        ai_hospital=staging.ai_hospital,
+        staging=staging,
     )
     trace = Trace(watch=None if watch is None else partial(watch, 0))
     trace.add(

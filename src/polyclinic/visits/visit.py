@@ -18,7 +18,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.pictures import CasePictures
-from polyclinic.cases.presentation import Presentation, Question, ShownPassage
+from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.cases.record import Record
 from polyclinic.cases.report import Report
 from polyclinic.cases.terms import diagnosis_terms
@@ -41,81 +41,18 @@ from polyclinic.events import (
 )
 from polyclinic.frames import Tabular
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.language.language import Language
 from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import Playing, name_of
 from polyclinic.players.minds import Cast, Minds, open_minds, shown_to
 from polyclinic.players.player import ALONE, Seat
 from polyclinic.players.roles.doctor import Doctor, Post
-from polyclinic.players.roles.examiner import Examiner, Missing
+from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.patient import Patient, reported_results
+from polyclinic.players.staging import OURS, Missing, Staging
 from polyclinic.visits.consultation import MAX_TURNS, consultation
-from polyclinic.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from polyclinic.memory.remembering import Remembering
-
-
-class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a protocol holds a visit; the defaults are ours.
-
-    Attributes:
-        online: no case has an examiner, whatever its setting: the patient holds the findings (aie-saps §4.2.1).
-        dialogue_alone: the doctor knows nothing beforehand, not even age and sex, and has what is said (formula 6).
-        greets: the doctor's greeting opens the dialogue even if the source has none (initialization, Table 1).
-        concludes: the doctor may end the dialogue; else the patient does (Table 1), or the limit.
-        thinks: the doctor writes down a thought of its own before each turn.
-        whole: the patient has its whole history, and nothing of it is withheld (§4.2.3; ai-hospital, Table 9).
-        answers_last: the patient answers the doctor's last turn, too; in AI Hospital's published dialogues the report
-            follows it.
-        retold: results reach the patient alone, who tells the doctor of them (ai-hospital, Table 9).
-        missing: what the examiner says of an examination that is not recorded; the papers say `normal`.
-        ai_hospital: intern, patient and director have AI Hospital's prompts (ai-hospital, Tables 9, 12, 15, 16).
-    """
-
-    online: bool = False
-    dialogue_alone: bool = False
-    greets: bool = False
-    concludes: bool = True
-    thinks: bool = False
-    whole: bool = False
-    answers_last: bool = True
-    retold: bool = False
-    missing: Missing = "not recorded"
-    ai_hospital: bool = False
-
-    def case(self, case: Case) -> Case:
-        """Returns the case as it is held."""
-        return msgspec.structs.replace(case, setting="online") if self.online else case
-
-    def known_to_doctor(self, presentation: Presentation, *, record: bool) -> Presentation:
-        """Returns what the doctor knows beforehand; with a `record` it knows that anyway."""
-        if record or not self.dialogue_alone:
-            return presentation
-        return Presentation(complaint="", language=presentation.language)
-
-    def greeting(self, record: Record) -> str:
-        """Returns what the doctor greets with before the patient opens; "" where the patient begins."""
-        theirs = record.opening.greeting if record.opening is not None else ""
-        if theirs or not self.greets:
-            return theirs
-        return read_yaml(Path(__file__).with_name("greeting.yaml"), dict[Language, str])[record.presentation.language]
-
-
-OURS = Staging()
-"""A visit as we hold it."""
-
-AI_HOSPITAL = Staging(
-    dialogue_alone=True,
-    greets=True,
-    concludes=False,
-    whole=True,
-    answers_last=False,
-    retold=True,
-    missing="normal",
-    ai_hospital=True,
-)
-"""A visit as AI Hospital holds it: the doctor greets, knows nothing beforehand, and the patient ends the visit."""
 
 
 class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -268,11 +205,8 @@ async def attend(
         **minds.reading(mind, remembering),
         told=told,
         setting=case.setting,
-        dialogue_alone=staging.dialogue_alone,
-        concludes=staging.concludes,
-        thinks=staging.thinks,
+        staging=staging,
         pictures=shown_to(mind, minds.pictures, [one.url for one in case.attachments], secret=_withheld(case)),
-        ai_hospital=staging.ai_hospital,
     )
     patient = patient_of(case, minds, seat, key=key, past=past, staging=staging)
     examiner = None
@@ -306,9 +240,7 @@ async def attend(
         max_turns=max_turns,
         question=question,
         greeting=staging.greeting(case.record),
-        concludes=staging.concludes,
-        answers_last=staging.answers_last,
-        learn=(Role.PATIENT,) if staging.retold else (Role.DOCTOR, Role.PATIENT),
+        staging=staging,
         trace=trace,
     )
     reveal(case, trace)
@@ -326,8 +258,7 @@ def patient_of(
         withheld=_withheld(case),
         persona=case.persona,
         past=past,
-        whole=staging.whole,
-        ai_hospital=staging.ai_hospital,
+        staging=staging,
     )
 
 

@@ -15,8 +15,8 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.saps import PROMPTS, QUESTIONS
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Choice, DoctorTurn, Purpose
+from polyclinic.players.staging import Staging
 from polyclinic.prompts import read_prompts
-from polyclinic.visits.visit import Staging
 
 PAPER = Staging(online=True, greets=True, dialogue_alone=True, concludes=False, whole=True)
 KINDS = {"A": "inquiry", "B": "advice", "C": "demand", "D": "other topic", "E": "conclusion"}

@@ -22,8 +22,8 @@ from polyclinic.metrics.icd.linking import IcdEntry, Titles
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
+from polyclinic.players.staging import AI_HOSPITAL, OURS, Staging
 from polyclinic.terminal.screen import console, tables_as_csv
-from polyclinic.visits.visit import AI_HOSPITAL, OURS, Staging
 
 N = 6
 

@@ -28,6 +28,7 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.staff import RulesExaminer
+from polyclinic.players.staging import Staging
 from polyclinic.prompts import read_prompts
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.visits.consultation import consultation
@@ -144,7 +145,7 @@ def test_with_the_whole_record_the_generator_gets_what_was_extracted_alone(langu
     prompts, tracked = read_prompts(PROMPTS)[language], Tracked(State.EFFECTIVE_INQUIRY, ("x",))
     complaint = RECORDS[language].presentation.complaint
     for whole in (False, True):
-        role = Patient(ScriptedMind([]), RECORDS[language], setting="online", whole=whole)
+        role = Patient(ScriptedMind([]), RECORDS[language], setting="online", staging=Staging(whole=whole))
         role.observe(Said(seq=0, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text="Since when?"))
         system = remember(tracked, role, prompts)[0][1]
         assert (complaint in system) is not whole

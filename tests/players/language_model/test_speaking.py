@@ -10,6 +10,7 @@ from polyclinic.players.language_model.speaking import dialogue, said_in_form, t
 from polyclinic.players.player import SPEAK, choose_from
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.staging import Staging
 from polyclinic.prompts import read_prompts
 
 RECORD = Record(
@@ -24,8 +25,9 @@ SEEN = (
 )
 
 
-def doctor(**options):
-    return Doctor(None, RECORD.presentation, max_turns=5, **options)
+def doctor(setting="ward", record=None, **staging):
+    staging = Staging(**staging)
+    return Doctor(None, RECORD.presentation, max_turns=5, setting=setting, record=record, staging=staging)
 
 
 def test_a_form_has_what_is_asked_and_nothing_that_stays_empty():

@@ -97,7 +97,7 @@ async def test_what_a_class_cannot_be(client):
         ("classes", {**new, "students": []}, 422, "students"),
         ("classes/gone/comments", {"student": "A", "case": 1, "text": ""}, 404, "no such class"),
         (f"classes/{kept['id']}/comments", {"student": "A", "case": 1, "text": ""}, 404, "no such student"),
-        (f"classes/{kept['id']}/students", {"students": ["Ann"]}, 422, "already"),
+        (f"classes/{kept['id']}/students", {"students": ["Ann"]}, 422, "two students are called 'Ann'"),
         (f"by-link/{kept['students'][0]['key']}/visits/9", {}, 404, "cases 1 to 2"),
     ):
         answer = await client.post(path, document)

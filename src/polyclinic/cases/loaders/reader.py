@@ -119,13 +119,18 @@ def _folder(path: Path) -> Iterator[Element]:
             yield msgspec.structs.replace(element, order=order)
 
 
-def read_rows(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yields the rows of a table that are not blank, with the lines in which they begin."""
+def read_rows(path: Path, *, strict: bool = False, delimiters: str = "") -> Iterator[tuple[int, list[str]]]:
+    """Yields the rows of a table that are not blank, with the lines in which they begin.
+
+    If several `delimiters` are possible, it is the one that is most frequent in the first line.
+    """
     csv.field_size_limit(MAX_RECORD_BYTES)
     before = 0
     try:
-        with io.TextIOWrapper(opened(path), encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter=_DELIMITERS.get(path.suffix.lower(), ","), strict=strict)
+        with opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+            begin = raw.peek().partition(b"\n")[0].decode(errors="replace")
+            usual = _DELIMITERS.get(path.suffix.lower(), ",")
+            rows = csv.reader(file, delimiter=max(delimiters or usual, key=begin.count), strict=strict)
             for cells in rows:
                 number, before = before + 1, rows.line_num
                 if any(cell.strip() for cell in cells):

@@ -57,6 +57,7 @@ from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.protocols.papers import AieSettings
 from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import (
@@ -73,7 +74,7 @@ from polyclinic.run.output import Output
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, crossed, show_problems
-from polyclinic.visits.visit import OURS, Staging, Visit, see
+from polyclinic.visits.visit import Visit, see
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):

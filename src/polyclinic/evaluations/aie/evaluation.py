@@ -34,8 +34,9 @@ from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusabl
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import choose_from
 from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.staging import Staging
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
-from polyclinic.visits.visit import Staging, Visit
+from polyclinic.visits.visit import Visit
 
 LIMITS: dict[Language, int] = {"zh": 10, "en": 15}
 """Turns of a dialogue, including the opening, as published: HospitalCases are Chinese, MedicalExam is English."""
@@ -121,8 +122,7 @@ async def cut_dialogue(
             staging.known_to_doctor(case.presentation, record=False),
             max_turns=max_turns,
             setting=staging.case(case).setting,
-            dialogue_alone=staging.dialogue_alone,
-            concludes=staging.concludes,
+            staging=staging,
         )
         for event in visit.trace:
             if isinstance(event, Said | Examined) and event.turn <= turns:

@@ -18,7 +18,8 @@ from polyclinic.players.language_model.saps import Tracked
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import ALONE
 from polyclinic.players.rules.patient import RulesPatient
-from polyclinic.visits.visit import OURS, Staging, Visit, patient_of
+from polyclinic.players.staging import OURS, Staging
+from polyclinic.visits.visit import Visit, patient_of
 
 
 async def with_states(case: Case, visit: Visit, minds: Minds, *, staging: Staging = OURS) -> Visit:

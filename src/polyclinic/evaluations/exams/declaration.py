@@ -180,7 +180,7 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         f"{model}: {one.label}" if several else one.label: (model, one) for model in options.model for one in chosen
     }
     known = {(one.question.id, safe_name(name)): None for one in questions for name in entered}
-    people = setup.verdicts(options.verdicts, lambda: {"errors": known})
+    people = setup.verdicts(options.verdicts, lambda: {"errors": known}, form="errors")
     words = people_words(people, "errors", ErrorCategory)
 
     about: dict[str, Any] = {

@@ -42,7 +42,7 @@ from polyclinic.frames import Tabular
 from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.judging.disease_names import extract_diseases
-from polyclinic.judging.failure_reasons import FailureReason, find_reasons, read_words
+from polyclinic.judging.failure_reasons import FailureReason, find_reasons
 from polyclinic.judging.people import PeopleFigures, figures, people_words
 from polyclinic.judging.sorting import Words
 from polyclinic.judging.verdicts import Known
@@ -55,6 +55,7 @@ from polyclinic.metrics.recorded_reports import AspectMean, MissingGrade, Ties, 
 from polyclinic.metrics.recorded_reports import summarise as summarise_grades
 from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTotal
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import (
@@ -79,7 +80,7 @@ from polyclinic.terminal.tables import Column, cell, table, table_of
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
 from polyclinic.visits.team import TeamVisit
-from polyclinic.visits.visit import OURS, Staging, Visit
+from polyclinic.visits.visit import Visit
 
 
 class Versus(Compared, frozen=True, kw_only=True, rename={"measure": "aspect"}):
@@ -194,10 +195,8 @@ class MvmeOptions(CaseOptions, TeamOptions, SessionOption, ProtocolOption, Batch
     """The director who grades: rules, or a model, preferably of another family."""
     table: Annotated[Path | None, FILE, setting("mvme")] = None
     """Table of ICD-10 for Chinese cases (.xls, .csv, .tsv: code, title)."""
-    reasons: Annotated[Path | None, FILE, setting("mvme")] = None
-    """People's reasons for missed diagnoses, as JSON lines; they override the judge's."""
     verdicts: Annotated[list[Path] | None, FILES] = None
-    """People's verdicts of the forms 'grades' and 'failures'."""
+    """People's verdicts of the forms 'grades' and 'failures'; their reasons for misses override the judge's."""
     names_by: Annotated[str | None, Parameter(metavar="MODEL"), setting("mvme")] = None
     """A model that reads the diseases out of the diagnoses before they are linked."""
     personas: Annotated[str | None, MIND, setting("mvme")] = None
@@ -276,9 +275,8 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
         items = {(case.id, one.name): None for case in cases for one in named}
         return {"grades": items, "failures": items}
 
-    people = setup.verdicts(options.verdicts, judged)
-    words = {} if options.reasons is None else read_words(options.reasons)
-    words |= people_words(people, "failures", FailureReason)
+    people = setup.verdicts(options.verdicts, judged, form="failures")
+    words = people_words(people, "failures", FailureReason)
     languages = {case.presentation.language for case in cases}
     linkers = linkers_for(languages, options.table, nearest=rules.of(settings.links) == "ten nearest titles")
     if languages - linkers.keys():

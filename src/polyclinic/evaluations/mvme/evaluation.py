@@ -28,9 +28,10 @@ from polyclinic.metrics.recorded_reports import AspectMean, GradeSummary
 from polyclinic.models.tally import CallTally, CallTotal, SharedAnswers
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import ALONE, Seat
+from polyclinic.players.staging import Staging
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
 from polyclinic.visits.team import TeamVisit, confer, joining, team_name
-from polyclinic.visits.visit import Attended, Staging, Visit, attend
+from polyclinic.visits.visit import Attended, Visit, attend
 
 
 class TablePart(StrEnum):

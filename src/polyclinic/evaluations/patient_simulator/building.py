@@ -32,9 +32,10 @@ from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.speaking import named as with_name
 from polyclinic.players.language_model.speaking import nearest, standing
 from polyclinic.players.minds import Minds
+from polyclinic.players.staging import Staging
 from polyclinic.prompts import read_prompts
 from polyclinic.seeds import derive
-from polyclinic.visits.visit import Staging, see
+from polyclinic.visits.visit import see
 from polyclinic.yaml_files import read_yaml
 
 CASES, ROUNDS = 50, 10

@@ -142,7 +142,7 @@ def messages_for(ask: Ask[Any], role: Asked, prompts: Prompts) -> list[Message]:
             asked = prompts("examiner_request", request=role.request())
             return [("system", prompts("examiner")), ("user", recorded), ("user", asked)]
         case Director():
-            if role.ai_hospital and ask.purpose is not Purpose.MERGE:
+            if role.staging.ai_hospital and ask.purpose is not Purpose.MERGE:
                 return chair_messages(ask.purpose, role)
             return director_messages(ask.purpose, role, describe(role.presentation))
         case Nurse():
@@ -153,7 +153,7 @@ def messages_for(ask: Ask[Any], role: Asked, prompts: Prompts) -> list[Message]:
 
 def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:
     """Returns what a doctor is told: the case, then the dialogue so far, then what is wanted."""
-    if doctor.ai_hospital and ask.purpose is Purpose.REVISE:
+    if doctor.staging.ai_hospital and ask.purpose is Purpose.REVISE:
         return colleague_messages(doctor)
     language, messages = doctor.presentation.language, _case(doctor, prompts)
     # What the patient says to the examiner comes back as results.
@@ -166,7 +166,7 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
         messages.append(("user", show_references(doctor.references, language)))
     for recalled in doctor.came_to_mind if ask.purpose in DECIDES else ():
         messages += [("user", text)] if (text := remembered_text(recalled, language)) else []
-    if doctor.dialogue_alone and ask.purpose is Purpose.SPEAK:
+    if doctor.staging.dialogue_alone and ask.purpose is Purpose.SPEAK:
         return messages
     return [*messages, ("user", _last(ask, doctor, prompts))]
 
@@ -177,18 +177,18 @@ def _case(doctor: Doctor, prompts: Prompts) -> list[Message]:
     interns, online = prompts_for("ai_hospital", language), prompts_for("online", language)
     if doctor.record is not None:
         record = "\n".join(known_lines(doctor.record.history, doctor.record.findings, language))
-        if doctor.ai_hospital:
+        if doctor.staging.ai_hospital:
             return [("system", interns("intern_record", record=f"- {presentation}\n{record}"))]
         return [("system", prompts("doctor_record", presentation=presentation, record=record))]
-    if doctor.ai_hospital:
+    if doctor.staging.ai_hospital:
         return [("system", interns("intern")), ("user", prompts("doctor_first"))]
-    thought = [online("thought")] if doctor.thinks else []
+    thought = [online("thought")] if doctor.staging.thinks else []
     if doctor.setting == "online":
-        if doctor.dialogue_alone:
+        if doctor.staging.dialogue_alone:
             told = online("doctor paper", rounds=doctor.max_turns + 1)
         else:
             told = online("doctor", max_turns=doctor.max_turns, presentation=presentation)
-        parts = [told, online("answer concludes" if doctor.concludes else "answer"), *thought]
+        parts = [told, online("answer concludes" if doctor.staging.concludes else "answer"), *thought]
         return [("system", "\n\n".join(parts)), ("user", online("first"))]
     parts = [post_text(doctor), prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)]
     if (most := doctor.max_examinations) is not None:
@@ -212,7 +212,7 @@ def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
     online = prompts_for("online", doctor.presentation.language)
     if doctor.record is not None:  # AIE's MCQE
         return online("choose record", **blanks)
-    return online("choose paper", **blanks) if doctor.dialogue_alone else prompts("doctor_choose", **blanks)
+    return online("choose paper", **blanks) if doctor.staging.dialogue_alone else prompts("doctor_choose", **blanks)
 
 
 def _report_wanted(doctor: Doctor) -> str:
@@ -230,10 +230,10 @@ def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[
         "history": "\n".join((*known, *remembered_lines(patient.remembered, language))),
         "persona": _persona(patient, prompts),
     }
-    theirs = prompts_for("ai_hospital", language)
-    told = theirs("patient", **blanks) if patient.ai_hospital else prompts(f"patient_{patient.setting}", **blanks)
+    theirs, of_theirs = prompts_for("ai_hospital", language), patient.staging.ai_hospital
+    told = theirs("patient", **blanks) if of_theirs else prompts(f"patient_{patient.setting}", **blanks)
     messages = [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, patient)]
-    if patient.ai_hospital and patient.seen and isinstance(patient.seen[-1], Examined):
+    if of_theirs and patient.seen and isinstance(patient.seen[-1], Examined):
         messages.append(("user", theirs("patient_retells")))
     return messages
 

@@ -219,7 +219,7 @@ def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]
 
 def _person(role: Patient, prompts: Prompts) -> str:
     """Returns who speaks, as a sentence for the generator; "" where it gets of the record what was extracted alone."""
-    if role.whole:
+    if role.staging.whole:
         return ""
     space = " " if role.presentation.language == "en" else ""
     return space + prompts("person", presentation=describe(msgspec.structs.replace(role.presentation, about="")))

@@ -43,8 +43,8 @@ def turn_form(role: Doctor | Patient) -> _Form:
     if isinstance(role, Patient):
         to = [("to", Literal["doctor", "examiner"], "doctor")] if role.setting == "ward" else []
         return _form("PatientSays", ("say", str), *to, ("leave", bool, False))
-    thought = [("thought", str, "")] if role.thinks else []
-    concludes = [("conclude", bool, False)] if role.concludes else []
+    thought = [("thought", str, "")] if role.staging.thinks else []
+    concludes = [("conclude", bool, False)] if role.staging.concludes else []
     return _form("DoctorSays", *thought, ("say", str), *concludes)
 
 

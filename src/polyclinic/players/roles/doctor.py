@@ -20,6 +20,7 @@ from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
 from polyclinic.memory.entries import ClinicalTask, Experience, picture_of
 from polyclinic.players.player import Ask, Mind, PlayedRole, Purpose
+from polyclinic.players.staging import OURS, Staging
 from polyclinic.retrieval.retriever import LookingUp
 
 if TYPE_CHECKING:
@@ -89,10 +90,7 @@ class Doctor(PlayedRole):
     came_to_mind: tuple[Remembered, ...] = ()  # what of its memory it thinks of for what it is asked
     _judged: dict[tuple[Experience, ...], tuple[Experience, ...]] = field(init=False, default_factory=dict)
     setting: Setting = "ward"  # `online` where it meets the patient in words alone, without an examiner
-    dialogue_alone: bool = False  # it knows nothing of the patient but what is said
-    ai_hospital: bool = False  # it is AI Hospital's intern, and is told what that is (ai-hospital, Tables 12 and 15)
-    concludes: bool = True  # it may end the dialogue itself; else what it says does, as the patient takes it
-    thinks: bool = False  # it writes down a thought before it speaks, which nobody gets to know
+    staging: Staging = OURS
     pictures: tuple[SeenPicture, ...] = ()  # what it sees of the patient
 
     async def act(self, ask: Ask[T]) -> T:

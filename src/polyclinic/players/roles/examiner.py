@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Literal
 
 from polyclinic.cases.record import Finding, Record, read_out
 from polyclinic.events import Role
@@ -18,8 +17,7 @@ from polyclinic.knowledge.names import Names, RecordNames
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import WordLists
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Ask, Mind, PlayedRole, Request, Results, T
-
-Missing = Literal["not recorded", "normal"]
+from polyclinic.players.staging import Missing
 
 
 class Examiner(PlayedRole):

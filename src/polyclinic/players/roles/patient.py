@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.cases.patient_record import NotedConsultation, NotedVisit, PatientRecord
+from polyclinic.cases.patient_record import NotedConsultation, PatientRecord
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Setting
 from polyclinic.cases.record import Finding, History, Record
@@ -30,6 +30,7 @@ from polyclinic.language.folding import Folded, fold_term
 from polyclinic.language.language import MARKS, Language, capitalised, chinese_characters, is_chinese
 from polyclinic.language.word_lists import Pattern, WordLists
 from polyclinic.players.player import Mind, PlayedRole
+from polyclinic.players.staging import OURS, Staging
 
 _SAYS_AS_MUCH = (Relation.SAME, Relation.NARROWER)
 
@@ -354,21 +355,16 @@ def remembered(past: PatientRecord | None, language: Language) -> tuple[str, ...
     """Returns what a patient remembers, a text a visit, the earliest first; nothing of a first visit's beginning."""
     if past is None:
         return ()
-    before = [_visit(visit, language, today=False) for visit in past.earlier]
-    now = _visit(past.today, language, today=True)
-    return tuple(text for text in (*before, now) if text)
-
-
-def _visit(visit: NotedVisit, language: Language, *, today: bool) -> str:
-    say, marks = _remembered(language), MARKS[language]
-    sentences: list[str] = []
-    for held in visit.consultations:
-        sentences += _consultation(held, "" if today else visit.day, language)
-    if sentences and visit.handed_out:
-        sentences.append(say["given"].format(drugs=marks.item.join(visit.handed_out)))
-    if sentences and visit.outcome:
-        sentences.append(say[visit.outcome])
-    return marks.blank.join(sentences)
+    say, marks, texts = _remembered(language), MARKS[language], list[str]()
+    for visit in (*past.earlier, past.today):
+        day = "" if visit is past.today else visit.day
+        sentences = [sentence for held in visit.consultations for sentence in _consultation(held, day, language)]
+        if sentences and visit.handed_out:
+            sentences.append(say["given"].format(drugs=marks.item.join(visit.handed_out)))
+        if sentences and visit.outcome:
+            sentences.append(say[visit.outcome])
+        texts += [marks.blank.join(sentences)] if sentences else []
+    return tuple(texts)
 
 
 def _consultation(held: NotedConsultation, day: str, language: Language) -> list[str]:
@@ -402,16 +398,14 @@ class Patient(PlayedRole):
         withheld: the names of the diagnoses. What the patient has names one only where it shows that the patient knows
             of it from before this visit (see `cases.withhold`), or where the complaint does.
         past: what was noted of it in this hospital; what it was told there it knows, whatever is withheld.
-        whole: it has its history whole, with the results that it reports, and may say all of it, whatever is withheld
-            otherwise (aie-saps §4.2.3; ai-hospital §2.1, Table 9).
-        ai_hospital: it is AI Hospital's, and is told what that is (ai-hospital, Table 9).
+        staging: where it has its history `whole`, it has the results that it reports too, and may say all of it,
+            whatever is withheld otherwise (aie-saps §4.2.3; ai-hospital §2.1, Table 9).
 
     Attributes:
         history: what the patient can tell; in a ward, without the results of this visit unless it has the whole.
         findings: what the patient knows of results; none in a ward.
         persona: whose voice the patient has; None where it has none.
         remembered: what it remembers of its visits to this hospital, a text each.
-        whole: see above.
         vignette: all that it knows as one text, where it has the whole record and the source has it so; else "".
     """
 
@@ -424,15 +418,13 @@ class Patient(PlayedRole):
         withheld: tuple[str, ...] = (),
         persona: Persona | None = None,
         past: PatientRecord | None = None,
-        whole: bool = False,
-        ai_hospital: bool = False,
+        staging: Staging = OURS,
     ) -> None:
         super().__init__(mind)
-        self.ai_hospital = ai_hospital
+        self.staging, whole = staging, staging.whole
         withheld = () if whole else withheld
         self.setting: Setting = setting
         self.presentation: Presentation = record.presentation
-        self.whole = whole
         reports = whole or setting == "online"
         parted = part(record, setting="online" if reports else "ward", withheld=withheld)
         self.history: History = parted.history

@@ -19,6 +19,7 @@ from polyclinic.events import Established, Examined, Revised, Role, Said, Shared
 from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.safety import Known
 from polyclinic.players.player import Mind, PlayedRole
+from polyclinic.players.staging import OURS, Staging
 
 MAX_QUESTIONS = 3
 """Questions at the door, each of which may name two things: two to five minutes, as the index is meant to take."""
@@ -83,7 +84,7 @@ class Director(PlayedRole):
     mind: Mind[Director]
     presentation: Presentation
     may_ask: bool = field(default=True, kw_only=True)
-    ai_hospital: bool = field(default=False, kw_only=True)
+    staging: Staging = field(default=OURS, kw_only=True)
 
     def shared(self) -> list[Shared]:
         """Returns the facts that the doctors brought, in the order of their numbers."""
