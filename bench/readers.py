@@ -138,7 +138,7 @@ OF_THE_PACKAGE = set(
     storage/server.py
     evaluations/evolution/page.py
     evaluations/patient_simulator/building.py
-    evaluations/reliability/attack.py
+    evaluations/reliability/declaration.py
     generation/background.py
     cases/loaders/fhir.py
     cli/calling.py

@@ -13,7 +13,7 @@ from itertools import islice
 from bench.serving import Served, held_against, serve_or_run
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.loaders import read_cases
-from polyclinic.evaluations.tor.evaluation import RecordsAndMinds, run_on_records
+from polyclinic.evaluations.tor.evaluation import entrants, records
 from polyclinic.evaluations.tor.inpatients import inpatients
 from polyclinic.evidence_tree import divide
 from polyclinic.generation.inpatients import generate_inpatients
@@ -91,12 +91,17 @@ def run():
 async def by_rules(seed=12_345):
     knowledge = read_knowledge()
     drawn = inpatients(generate_inpatients(knowledge, n=RECORDS, seed=seed), knowledge)
-    given = RecordsAndMinds(drawn, knowledge, doctors=RulesDoctors(knowledge))
+
+    async def scores_of(methods):
+        (entrant,) = entrants(methods, drawn, doctors=RulesDoctors(knowledge))
+        results = await records(drawn, knowledge).hold({entrant.label: entrant})
+        return results[""][entrant.label]
+
     began = time.perf_counter()
-    (team,) = (await run_on_records(given, choose("tree_of_reasoning"))).values()
+    team = await scores_of(choose("tree_of_reasoning"))
     wall = time.perf_counter() - began
     settings = ["without=laboratory,radiology,pathology", "removed=withheld"]
-    (alone,) = (await run_on_records(given, choose("tree_of_reasoning", settings))).values()
+    alone = await scores_of(choose("tree_of_reasoning", settings))
     gain = team.f1.mean - alone.f1.mean
     each = 1000 * wall / RECORDS
     print(f"by rules, {RECORDS} inpatients of seed {seed}: F1 {team.f1.mean:.1f}, {each:.0f} ms a record;")

@@ -157,6 +157,7 @@ async def run_items(
     doing: str = "",
     show: Callable[[dict[int, Result]], None] | None = None,
     at_once: int = AT_ONCE,
+    quiet: bool = False,
     is_written: bool = False,
     workers: Callable[..., WorkerPool] | None = None,
 ) -> list[Result]:
@@ -173,7 +174,7 @@ async def run_items(
     async with AsyncExitStack() as stack:
         if workers is not None:
             compute = (await stack.enter_async_context(workers(items=len(items)))).compute
-        advance = stack.enter_context(progress(doing, len(items), quiet=not doing))
+        advance = stack.enter_context(progress(doing, len(items), quiet=quiet or not doing))
         over, error = await run_numbered((partial(compute, item) for item in items), at_once=at_once, advance=advance)
     if error is None:
         return [over[number] for number in range(len(items))]

@@ -16,8 +16,7 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BudgetSpent, Refused, StoppedEarly, TimedOut
-from polyclinic.evaluations.reliability.attack import orders
-from polyclinic.evaluations.reliability.declaration import reliability, rounds_of
+from polyclinic.evaluations.reliability.declaration import orders, reliability, rounds_of
 from polyclinic.events import Role
 from polyclinic.judging.rounds import JUDGING, RoundAnswer, SaidInRound
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -12,7 +12,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.errors import UnreadableReply
-from polyclinic.evaluations.reliability.attack import WORST, WorstReader, attack, read_requests
+from polyclinic.evaluations.reliability.declaration import WORST, WorstReader, attack, read_requests
 from polyclinic.events import Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.name_table import is_generic, key_of

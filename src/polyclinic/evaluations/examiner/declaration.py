@@ -8,6 +8,16 @@
 Each request goes to an examiner of its own with the findings of a visit's examiner, results told in the history
 included; it reports what is not recorded as normal, as with `--missing normal`. Labels by people say what is ordered;
 without them it is what the recorded examiner gave, which is no gold standard.
+
+Dialogues have AI Hospital's layout, one a line or an array of them; labels are JSON lines:
+
+    {"patient_id": 1, "dialog_history": [{"role": "Patient", "content": "<对检查员讲> …"}, {"role": "Reporter", …}, …]}
+    {"case": "1", "request": "…", "examinations": ["…", …], "also": ["…"]}
+
+What a patient says to the examiner (its tag says so, or the examiner's reply after it) is a request, without the tag.
+`examinations` are those that are ordered and recorded, by the record's names of them or of their items; what `also`
+names may be given, and need not. A `request` may be given as `sha256:HEX` of its text (UTF-8, without tag and blanks at
+its ends), so that labels can be passed on where the text cannot. Other fields are for the reader of the file.
 """
 
 from __future__ import annotations

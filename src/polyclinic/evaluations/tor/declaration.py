@@ -403,6 +403,9 @@ failed: no endpoint answered, outside of everything."""
 class Shows(Compared, frozen=True, kw_only=True):
     """What withholding one doctor's data costs in the diseases that those data show.
 
+    Tree-of-Reasoning's Table 2 gives the data of a doctor who is left out to the outpatient doctor; here they are
+    withheld.
+
     Attributes:
         measure: the kind of data; the `difference` is of a record's F1, without less with the data.
         f1, without: in percent, of the whole team, and of the team without the data.
