@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.plan.events import Incident
@@ -63,5 +64,5 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         """
         illness = self.hospital.illness
         per_day = illness.per_day * self.load * self.hospital.residents / self.residents
-        illness = msgspec.structs.replace(illness, per_day=min(MOST_A_DAY, per_day))
-        return msgspec.structs.replace(self.hospital, illness=illness)
+        illness = replace(illness, per_day=min(MOST_A_DAY, per_day))
+        return replace(self.hospital, illness=illness)

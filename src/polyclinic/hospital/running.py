@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
@@ -263,12 +264,12 @@ class _RunUnderWay:
         setup, store, learning = self.configuration.setup, self.store, self.configuration.setup.learning
         if store is not None and setup.asks_models:
             run = self.configuration.shared_as if self.answers else _JOURNAL
-            setup = msgspec.structs.replace(setup, journal=self.answers or str(store.calls), run=run)
+            setup = replace(setup, journal=self.answers or str(store.calls), run=run)
         if learning is not None:
             if store is not None:
                 about = about_memories(self.knowledge.select(setup.diseases), learning)
                 brought = brought_to(store.folder, about, learning.version)
-            setup = msgspec.structs.replace(setup, learning=msgspec.structs.replace(learning, brought=brought))
+            setup = replace(setup, learning=replace(learning, brought=brought))
         if on is None:
             desk = Desk(session=None if store is None else store.folder / TYPED, again="")
             async with open_clinic(setup, desk=desk) as clinic:
@@ -279,7 +280,7 @@ class _RunUnderWay:
             spending = None if journal is None else journal.spending
             holder = Holder(journal, setup.options.budget(spending=spending))
             # The address of a database holds its password, and workers ask the command for answers.
-            theirs = msgspec.structs.replace(setup, journal="the command" if setup.journal else "")
+            theirs = replace(setup, journal="the command" if setup.journal else "")
             async with open_clinic_workers(on, theirs, holder, report) as workers:
                 yield workers
 

@@ -27,6 +27,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import PlayFailure
@@ -464,7 +465,7 @@ class Simulation:
             yield from self.learning.morning()
         visit, case = plan.visit, plan.case(self.town)
         request = self.registry.request(visit.who, case, visit.number, arrives=due)
-        request = msgspec.structs.replace(request, wanted=self.clock.wanted(due))
+        request = replace(request, wanted=self.clock.wanted(due))
         plan.request = request if self.learning is None else self.learning.read(request)
         if self.look_again is not None:
             self._foresee(visit, plan, comes=comes)
@@ -496,11 +497,11 @@ class Simulation:
         if worse is None or worse.case is request.case:
             return
         if worse.after <= SOON:
-            plan.request = msgspec.structs.replace(request, worse=worse.case)
+            plan.request = replace(request, worse=worse.case)
         if worse.after < visit.triage + _AT_THE_DOOR and not visit.at_once:
             due = max(self.clock.now, comes + worse.after)
             wanted = self.clock.wanted(due)
-            anew = msgspec.structs.replace(request, case=worse.case, worse=None, wanted=wanted)
+            anew = replace(request, case=worse.case, worse=None, wanted=wanted)
             plan.early = self.clock.launch(self.compute(anew), due=due, name=visit.who)
 
     def _worsens(self, visit: Encounter, plan: PlannedVisit, worse: Worsening, look_again: LookingAgain) -> Steps:
@@ -530,7 +531,7 @@ class Simulation:
                 visit.anew = plan.early
             else:
                 wanted = self.clock.wanted(self.clock.now)
-                anew = msgspec.structs.replace(request, case=worse.case, worse=None, received=received, wanted=wanted)
+                anew = replace(request, case=worse.case, worse=None, received=received, wanted=wanted)
                 # Due now: the next thing that a doctor decides about this patient is about how it is now.
                 visit.anew = self.clock.launch(self.compute(anew), due=self.clock.now, name=visit.who)
             again = yield visit.anew

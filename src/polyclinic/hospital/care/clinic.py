@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic import plugins
 from polyclinic.cases.case import Case
@@ -225,12 +226,12 @@ class _EpisodeUnderWay:
 
     def put(self, **fields: object) -> None:
         """Writes down what has become of it."""
-        self.episode = msgspec.structs.replace(self.episode, **fields)
+        self.episode = replace(self.episode, **fields)
 
     def _note(self, **fields: object) -> None:
         """Writes something into today's part of the patient's record."""
-        today = msgspec.structs.replace(self._past.today, **fields)
-        self._past = msgspec.structs.replace(self._past, today=today)
+        today = replace(self._past.today, **fields)
+        self._past = replace(self._past, today=today)
 
     def forget(self) -> None:
         """Frees what a journal held for it."""
@@ -247,7 +248,7 @@ class _EpisodeUnderWay:
         if request.worse is None or received is None or received.acuity is Acuity.EMERGENCY:
             await self._treat(department)
             return
-        worse = msgspec.structs.replace(request, case=request.worse, worse=None, received=received)
+        worse = replace(request, case=request.worse, worse=None, received=received)
         # Side by side, so that whichever is wanted is there as soon as the other.
         along = asyncio.ensure_future(self._clinic.compute(worse))
         try:
@@ -430,7 +431,7 @@ class _EpisodeUnderWay:
         mind = self._minds.pharmacist(self._key)
         with stopping(Role.PHARMACIST):
             # What was said word for word is between doctor and patient.
-            past = msgspec.structs.replace(self._past, today=self._past.today.closed())
+            past = replace(self._past, today=self._past.today.closed())
             at = await at_counter(mind, patient.presentation, facts.known, measures, past)
         lacking = plan_words(self._language)["lacking"]
         given = [drugs[n].id for drugs, n in zip(measures, at.given, strict=True) if n is not None]

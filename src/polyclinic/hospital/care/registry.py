@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.patient_record import NotedVisit
@@ -48,7 +49,7 @@ class Registry:
             day=self._hospital.date(arrives // DAY).isoformat(),
             # A patient who comes again with an illness has got worse, even if no follow-up has said so yet.
             earlier=tuple(
-                msgspec.structs.replace(visit, outcome=visit.outcome or FollowUpOutcome.WORSE.value)
+                replace(visit, outcome=visit.outcome or FollowUpOutcome.WORSE.value)
                 if visit.illness == illness
                 else visit
                 for visit in self.file(patient)
@@ -71,7 +72,7 @@ class Registry:
         kept = self._visits[patient]
         for place, visit in enumerate(map(_decode, kept)):
             if (visit.illness, visit.number) == (open_visit.illness, open_visit.number):
-                kept[place] = _encode(msgspec.structs.replace(visit, outcome=outcome))
+                kept[place] = _encode(replace(visit, outcome=outcome))
 
     def file(self, patient: str) -> tuple[NotedVisit, ...]:
         """Returns what is kept of a patient's visits, the earliest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
@@ -206,34 +206,39 @@ OF_SEVERITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acui
 """The same by severity, of a case whose maker does not say the level."""
 
 
+@dataclass(eq=False)
 class Encounter:
-    """One coming to the hospital; `number` counts from 1 within the illness, which belongs to `department`."""
+    """One coming to the hospital."""
 
-    def __init__(
-        self, who: str, *, number: int, department: str, right_acuity: Acuity, rng: random.Random, hospital: Hospital
-    ) -> None:
-        self.who, self.number, self.department, self.rng = who, number, department, rng
-        self.right_acuity = right_acuity
-        self.right_level: Level | None = None
+    who: str
+    _: KW_ONLY
+    number: int  # from 1 within the illness
+    department: str  # to which the illness belongs
+    right_acuity: Acuity
+    rng: random.Random
+    hospital: InitVar[Hospital]
+    right_level: Level | None = None
+    at: str = ""
+    room: str = ""  # where it is served
+    acuity: Acuity | None = None  # before triage, what anybody sees
+    care: int = 0  # its number among those under care
+    unseen: bool = False  # has set out, and neither seen a doctor nor left yet
+    seen_as: Case | None = None  # the case that was looked at
+    left: bool = False  # is out of the hospital again, or has died there
+    episode: Episode | None = None  # once triage is over
+    anew: Signal | None = None  # happens with the episode of who got worse, where that is launched anew
+    triaged: int = 0  # when
+    ticket: Ticket | None = None  # its place in a queue
+
+    def __post_init__(self, hospital: Hospital) -> None:
         # Drawn at once and in this order, so that what happens on the way does not change what is drawn.
-        durations = hospital.durations
+        durations, rng = hospital.durations, self.rng
         self.triage = durations.triage.draw(rng)
         self.registration = durations.registration.draw(rng)
         self.turn = durations.turn.draw(rng)
         self.dispensing = durations.dispensing.draw(rng)
         self.patience = None if durations.patience is None else durations.patience.draw(rng)
         self.sampling = durations.sampling.draw(rng)
-        self.at = ""
-        self.room = ""  # where it is served
-        self.acuity: Acuity | None = None  # before triage, what anybody sees
-        self.care = 0  # its number among those under care
-        self.unseen = False  # has set out, and neither seen a doctor nor left yet
-        self.seen_as: Case | None = None  # the case that was looked at
-        self.left = False  # is out of the hospital again, or has died there
-        self.episode: Episode | None = None  # once triage is over
-        self.anew: Signal | None = None  # happens with the episode of who got worse, where that is launched anew
-        self.triaged = 0  # when
-        self.ticket: Ticket | None = None  # its place in a queue
 
     @property
     def at_once(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.patient_record import NotedVisit, Step
@@ -160,12 +161,10 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def untold(episode: Episode) -> Episode:
     """Returns an episode without its traces."""
     if episode.worse is not None:
-        episode = msgspec.structs.replace(episode, worse=untold(episode.worse))
+        episode = replace(episode, worse=untold(episode.worse))
     if not any(held.trace for held in episode.seen):
         return episode
-    return msgspec.structs.replace(
-        episode, seen=tuple(msgspec.structs.replace(held, trace="") for held in episode.seen)
-    )
+    return replace(episode, seen=tuple(replace(held, trace="") for held in episode.seen))
 
 
 class LessonRequest(msgspec.Struct, frozen=True, kw_only=True, tag="lesson"):

@@ -16,31 +16,31 @@ TOWN = "town"
 """To whom an event happens."""
 
 
-class HospitalEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="what", omit_defaults=True):
+class HospitalEvent(msgspec.Struct, frozen=True, tag_field="what", omit_defaults=True):
     """What happened."""
 
 
-class EventBegan(HospitalEvent, frozen=True, kw_only=True, tag="event began"):
+class EventBegan(HospitalEvent, frozen=True, tag="event began"):
     """Something befalls the town or its hospital: many at once, an outage, an absence, an epidemic."""
 
     event: str
     kind: str
 
 
-class EventEnded(HospitalEvent, frozen=True, kw_only=True, tag="event ended"):
+class EventEnded(HospitalEvent, frozen=True, tag="event ended"):
     """It is over."""
 
     event: str
 
 
-class StaffCalledIn(HospitalEvent, frozen=True, kw_only=True, tag="called in"):
+class StaffCalledIn(HospitalEvent, frozen=True, tag="called in"):
     """A member of the staff who is on call is asked to come, as too many wait in a queue."""
 
     queue: str
     waiting: int
 
 
-class MemoriesPublished(HospitalEvent, frozen=True, kw_only=True, tag="memories published"):
+class MemoriesPublished(HospitalEvent, frozen=True, tag="memories published"):
     """What doctors have learnt until now can be read from now on; it happens to the town.
 
     `version` names all of it, `records` and `experience` are what is new in all memories together, and `cases` how many
@@ -116,7 +116,7 @@ class Activity(StrEnum):
     SAMPLING = "sampling"  # ends with "sampled"
 
 
-class FellIll(HospitalEvent, frozen=True, kw_only=True, tag="fell ill"):
+class FellIll(HospitalEvent, frozen=True, tag="fell ill"):
     """A resident falls ill. `case` names the case that is drawn for it; `department` is where it belongs.
 
     `name` is the resident's, and `home` the place of its home on the map, in whole metres from the entrance.
@@ -130,14 +130,14 @@ class FellIll(HospitalEvent, frozen=True, kw_only=True, tag="fell ill"):
     home: tuple[int, ...] = ()
 
 
-class Walked(HospitalEvent, frozen=True, kw_only=True, tag="walked"):
+class Walked(HospitalEvent, frozen=True, tag="walked"):
     """Somebody walks: the areas in order, and when each is reached; it sets out from the first at the event's time."""
 
     path: tuple[str, ...]
     times: tuple[int, ...]
 
 
-class Triaged(HospitalEvent, frozen=True, kw_only=True, tag="triaged"):
+class Triaged(HospitalEvent, frozen=True, tag="triaged"):
     """A nurse has sent a patient to a department. The log says beside it what would have been right.
 
     `level` is that of the five-level index, `vital_signs` are what she measured, items by id with their numbers behind
@@ -155,14 +155,14 @@ class Triaged(HospitalEvent, frozen=True, kw_only=True, tag="triaged"):
     asked: int = 0
 
 
-class GotWorse(HospitalEvent, frozen=True, kw_only=True, tag="got worse waiting"):
+class GotWorse(HospitalEvent, frozen=True, tag="got worse waiting"):
     """A patient gets worse while it waits; what the doctors will do is launched anew. `level` would be right now."""
 
     severity: Severity
     level: int | None = None
 
 
-class TriagedAgain(HospitalEvent, frozen=True, kw_only=True, tag="triaged again"):
+class TriagedAgain(HospitalEvent, frozen=True, tag="triaged again"):
     """Somebody who waits was looked at again and found worse, and moves up; fields as in `Triaged`."""
 
     level: int | None
@@ -171,14 +171,14 @@ class TriagedAgain(HospitalEvent, frozen=True, kw_only=True, tag="triaged again"
     vital_signs: tuple[str, ...] = ()
 
 
-class Registered(HospitalEvent, frozen=True, kw_only=True, tag="registered"):
+class Registered(HospitalEvent, frozen=True, tag="registered"):
     """A patient has registered for a department; `visit` counts from 1 within an illness."""
 
     department: str
     visit: int
 
 
-class Queued(HospitalEvent, frozen=True, kw_only=True, tag="queued"):
+class Queued(HospitalEvent, frozen=True, tag="queued"):
     """A patient waits for a department or at an area. `acuity` is the nurse's; before, what anybody sees, or None.
 
     `again`: it has been with a doctor on this visit, and is called before those who have not, emergencies excepted.
@@ -189,7 +189,7 @@ class Queued(HospitalEvent, frozen=True, kw_only=True, tag="queued"):
     again: bool = False
 
 
-class CalledIn(HospitalEvent, frozen=True, kw_only=True, tag="called"):
+class CalledIn(HospitalEvent, frozen=True, tag="called"):
     """A patient is called out of a queue, to somebody and a room. `waited` in seconds."""
 
     queue: str
@@ -199,7 +199,7 @@ class CalledIn(HospitalEvent, frozen=True, kw_only=True, tag="called"):
     instead_of: str = ""  # the doctor who was to see the patient, where a colleague takes over
 
 
-class ActivityBegan(HospitalEvent, frozen=True, kw_only=True, tag="began"):
+class ActivityBegan(HospitalEvent, frozen=True, tag="began"):
     """Something begins that takes time with a patient, in an area.
 
     What is done at a counter or at triage begins with "called", and an operation as its patient lies on the table.
@@ -211,23 +211,23 @@ class ActivityBegan(HospitalEvent, frozen=True, kw_only=True, tag="began"):
     examination: str = ""
 
 
-class ActivityEnded(ActivityBegan, frozen=True, kw_only=True, tag="ended"):
+class ActivityEnded(ActivityBegan, frozen=True, tag="ended"):
     """A patient is done with something of which nothing else says so: an examination whose result comes later."""
 
 
-class Interrupted(HospitalEvent, frozen=True, kw_only=True, tag="interrupted"):
+class Interrupted(HospitalEvent, frozen=True, tag="interrupted"):
     """A doctor leaves a patient for an emergency; the patient stays where it is."""
 
     staff: str
 
 
-class Resumed(HospitalEvent, frozen=True, kw_only=True, tag="resumed"):
+class Resumed(HospitalEvent, frozen=True, tag="resumed"):
     """The doctor is back, and goes on where it was interrupted."""
 
     staff: str
 
 
-class Sampled(HospitalEvent, frozen=True, kw_only=True, tag="sampled"):
+class Sampled(HospitalEvent, frozen=True, tag="sampled"):
     """Samples are taken, all at once, for examinations whose results come later, side by side."""
 
     examinations: tuple[str, ...]
@@ -235,7 +235,7 @@ class Sampled(HospitalEvent, frozen=True, kw_only=True, tag="sampled"):
     staff: str = ""
 
 
-class Consulted(HospitalEvent, frozen=True, kw_only=True, tag="consulted"):
+class Consulted(HospitalEvent, frozen=True, tag="consulted"):
     """A consultation is over: how many turns the doctor took, and what it ordered."""
 
     staff: str
@@ -244,7 +244,7 @@ class Consulted(HospitalEvent, frozen=True, kw_only=True, tag="consulted"):
     ordered: tuple[str, ...] = ()
 
 
-class ExaminationDone(HospitalEvent, frozen=True, kw_only=True, tag="examined"):
+class ExaminationDone(HospitalEvent, frozen=True, tag="examined"):
     """An examination is done: its result is there. Nobody is named where it was of a sample or a picture of before."""
 
     examination: str
@@ -252,7 +252,7 @@ class ExaminationDone(HospitalEvent, frozen=True, kw_only=True, tag="examined"):
     staff: str = ""
 
 
-class Referred(HospitalEvent, frozen=True, kw_only=True, tag="referred"):
+class Referred(HospitalEvent, frozen=True, tag="referred"):
     """A doctor sends a patient on to another department."""
 
     staff: str
@@ -260,7 +260,7 @@ class Referred(HospitalEvent, frozen=True, kw_only=True, tag="referred"):
     to_department: str
 
 
-class Diagnosed(HospitalEvent, frozen=True, kw_only=True, tag="diagnosed"):
+class Diagnosed(HospitalEvent, frozen=True, tag="diagnosed"):
     """A doctor has told the diagnosis; "" where it commits to none. The log says beside it what was right.
 
     `right_examination`: an examination that is right for the disease had been done.
@@ -272,7 +272,7 @@ class Diagnosed(HospitalEvent, frozen=True, kw_only=True, tag="diagnosed"):
     right_examination: bool = False
 
 
-class Prescribed(HospitalEvent, frozen=True, kw_only=True, tag="prescribed"):
+class Prescribed(HospitalEvent, frozen=True, tag="prescribed"):
     """A doctor has chosen the plan; None where there is none. Right: of the right disease at the right severity.
 
     `not_begun`: measures that wait for an examination.
@@ -285,7 +285,7 @@ class Prescribed(HospitalEvent, frozen=True, kw_only=True, tag="prescribed"):
     not_begun: tuple[str, ...] = ()
 
 
-class Dispensed(HospitalEvent, frozen=True, kw_only=True, tag="dispensed"):
+class Dispensed(HospitalEvent, frozen=True, tag="dispensed"):
     """The pharmacist has handed out drugs, and withheld others with the reason behind a colon.
 
     `instead` says behind a colon which drug stands in for one that was withheld, `lacking` why none does.
@@ -298,11 +298,11 @@ class Dispensed(HospitalEvent, frozen=True, kw_only=True, tag="dispensed"):
     lacking: tuple[str, ...] = ()
 
 
-class WentHome(HospitalEvent, frozen=True, kw_only=True, tag="went home"):
+class WentHome(HospitalEvent, frozen=True, tag="went home"):
     """A patient has gone home, treated."""
 
 
-class Admitted(HospitalEvent, frozen=True, kw_only=True, tag="admitted"):
+class Admitted(HospitalEvent, frozen=True, tag="admitted"):
     """A patient lies in its first bed, or on the table. `care` is the kind of area; `waited` in seconds for it."""
 
     area: str
@@ -310,7 +310,7 @@ class Admitted(HospitalEvent, frozen=True, kw_only=True, tag="admitted"):
     waited: int = 0
 
 
-class Moved(HospitalEvent, frozen=True, kw_only=True, tag="moved"):
+class Moved(HospitalEvent, frozen=True, tag="moved"):
     """A patient lies in another bed. `stayed` in the one before, `waited` for this one, in seconds."""
 
     area: str
@@ -319,14 +319,14 @@ class Moved(HospitalEvent, frozen=True, kw_only=True, tag="moved"):
     waited: int = 0
 
 
-class Operated(HospitalEvent, frozen=True, kw_only=True, tag="operated"):
+class Operated(HospitalEvent, frozen=True, tag="operated"):
     """An operation is over; it took so many seconds."""
 
     area: str
     took: int
 
 
-class Worsened(HospitalEvent, frozen=True, kw_only=True, tag="got worse"):
+class Worsened(HospitalEvent, frozen=True, tag="got worse"):
     """A patient has got worse where it is; `severity` is how ill it is now, `recognised` whether its disease is."""
 
     severity: Severity
@@ -334,7 +334,7 @@ class Worsened(HospitalEvent, frozen=True, kw_only=True, tag="got worse"):
     recognised: bool = False
 
 
-class Discharged(HospitalEvent, frozen=True, kw_only=True, tag="discharged"):
+class Discharged(HospitalEvent, frozen=True, tag="discharged"):
     """A patient has left its bed to go home. `stayed` in the last bed, `days` in beds all together."""
 
     area: str
@@ -342,7 +342,7 @@ class Discharged(HospitalEvent, frozen=True, kw_only=True, tag="discharged"):
     days: float
 
 
-class Died(HospitalEvent, frozen=True, kw_only=True, tag="died"):
+class Died(HospitalEvent, frozen=True, tag="died"):
     """A patient has died, at home ("") or in an area, where it had stayed in its bed for so many seconds."""
 
     disease: str
@@ -351,14 +351,14 @@ class Died(HospitalEvent, frozen=True, kw_only=True, tag="died"):
     stayed: int = 0
 
 
-class LeftUnseen(HospitalEvent, frozen=True, kw_only=True, tag="left unseen"):
+class LeftUnseen(HospitalEvent, frozen=True, tag="left unseen"):
     """A patient has gone without being seen: "waited too long", "closed", or "not admitted"."""
 
     reason: str
     waited: int = 0
 
 
-class VisitFailed(HospitalEvent, frozen=True, kw_only=True, tag="visit failed"):
+class VisitFailed(HospitalEvent, frozen=True, tag="visit failed"):
     """A visit came to no report, by a failure with a name; it stands outside every mean."""
 
     who: str
@@ -366,7 +366,7 @@ class VisitFailed(HospitalEvent, frozen=True, kw_only=True, tag="visit failed"):
     problem: str
 
 
-class FollowedUp(HospitalEvent, frozen=True, kw_only=True, tag="followed up"):
+class FollowedUp(HospitalEvent, frozen=True, tag="followed up"):
     """How a patient is some time after the visit; `cause` where it is worse."""
 
     outcome: FollowUpOutcome
@@ -374,27 +374,27 @@ class FollowedUp(HospitalEvent, frozen=True, kw_only=True, tag="followed up"):
     cause: HarmCause | None = None
 
 
-class FollowUpFailed(HospitalEvent, frozen=True, kw_only=True, tag="follow-up failed"):
+class FollowUpFailed(HospitalEvent, frozen=True, tag="follow-up failed"):
     """Whoever was to say how the illness goes on gave no usable answer; it goes on as the knowledge has it."""
 
     error: str
     problem: str
 
 
-class StaffWalked(HospitalEvent, frozen=True, kw_only=True, tag="staff walked"):
+class StaffWalked(HospitalEvent, frozen=True, tag="staff walked"):
     """A member of the staff walks to where it works, or home; as in `Walked`."""
 
     path: tuple[str, ...]
     times: tuple[int, ...]
 
 
-class ShiftBegan(HospitalEvent, frozen=True, kw_only=True, tag="shift began"):
+class ShiftBegan(HospitalEvent, frozen=True, tag="shift began"):
     """A member of the staff is at work, in an area."""
 
     area: str
 
 
-class ShiftEnded(HospitalEvent, frozen=True, kw_only=True, tag="shift ended"):
+class ShiftEnded(HospitalEvent, frozen=True, tag="shift ended"):
     """A member of the staff has gone home."""
 
 
