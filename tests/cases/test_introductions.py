@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from polyclinic.cases.loaders.vignettes import record_of_text
+from polyclinic.cases.loaders.field_map import record_of_text
 from polyclinic.cases.report import Diagnosis
 
 ONLY_WHO = [

@@ -35,15 +35,11 @@ class Library:
         """Returns the folder of a corpus of that name, whether there is one or not."""
         if not _PLAIN.fullmatch(name) or name.endswith(".") or len(name.encode()) > _MOST_BYTES:
             raise UserError(
-                f"{_in_short(name)!r} is no name of a corpus; allowed: up to 64 letters, digits, '-', '_' and '.', of "
+                f"{name[:_SHOWN]!r} is no name of a corpus; allowed: up to 64 letters, digits, '-', '_' and '.', of "
                 f"which the first is a letter or digit, and {_MOST_BYTES} bytes"
             )
         place = self.folder / name
-        try:
-            link = place.is_symlink()
-        except OSError as error:
-            raise BadInput(f"cannot be used ({error.strerror})", path=_in_short(str(place))) from None
-        if link:
+        if place.is_symlink():
             raise BadInput("this is a link; a corpus is a folder of its own", path=place)
         return place
 
@@ -86,15 +82,11 @@ def find_corpus(name: str) -> Path:
             folder = Path(name).expanduser()
             there = (folder / FILE).is_file()
         except (OSError, RuntimeError) as error:
-            raise BadInput(f"cannot be used ({getattr(error, 'strerror', error)})", path=_in_short(name)) from None
+            raise BadInput(f"cannot be used ({getattr(error, 'strerror', error)})", path=name[:_SHOWN]) from None
         if not there:
             raise BadInput("no corpus is here; make one with: polyclinic corpus add", path=folder)
         return folder
     return Library().find(name)
-
-
-def _in_short(name: str) -> str:
-    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.cases.patient_record import NotedConsultation, NotedVisit, PatientRecord
+from polyclinic.cases.patient_record import NotedConsultation, PatientRecord
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Setting
 from polyclinic.cases.record import Finding, History, Record
@@ -355,21 +355,16 @@ def remembered(past: PatientRecord | None, language: Language) -> tuple[str, ...
     """Returns what a patient remembers, a text a visit, the earliest first; nothing of a first visit's beginning."""
     if past is None:
         return ()
-    before = [_visit(visit, language, today=False) for visit in past.earlier]
-    now = _visit(past.today, language, today=True)
-    return tuple(text for text in (*before, now) if text)
-
-
-def _visit(visit: NotedVisit, language: Language, *, today: bool) -> str:
-    say, marks = _remembered(language), MARKS[language]
-    sentences: list[str] = []
-    for held in visit.consultations:
-        sentences += _consultation(held, "" if today else visit.day, language)
-    if sentences and visit.handed_out:
-        sentences.append(say["given"].format(drugs=marks.item.join(visit.handed_out)))
-    if sentences and visit.outcome:
-        sentences.append(say[visit.outcome])
-    return marks.blank.join(sentences)
+    say, marks, texts = _remembered(language), MARKS[language], list[str]()
+    for visit in (*past.earlier, past.today):
+        day = "" if visit is past.today else visit.day
+        sentences = [sentence for held in visit.consultations for sentence in _consultation(held, day, language)]
+        if sentences and visit.handed_out:
+            sentences.append(say["given"].format(drugs=marks.item.join(visit.handed_out)))
+        if sentences and visit.outcome:
+            sentences.append(say[visit.outcome])
+        texts += [marks.blank.join(sentences)] if sentences else []
+    return tuple(texts)
 
 
 def _consultation(held: NotedConsultation, day: str, language: Language) -> list[str]:
