@@ -21,7 +21,7 @@ _NEAR = 0.75  # of what was too many before, from which on it is the same bound 
 
 
 class Limit:
-    """Lets in so many at a time, of those who wait the one whose answer is wanted first. One for all models of a server.
+    """Lets in so many at a time, first whose answer is wanted first. One is for all models of a server.
 
     An answer that a journal has not stored yet keeps its place, so that a killed run loses no more than the limit.
 
