@@ -138,7 +138,7 @@ class LearntLikeness:
         return self._shares(worth[numbers].sum(axis=0) + silent)
 
     def kinds_of(self, records: _Places, experience: _Places) -> tuple[Shares, Shares]:
-        """Returns the probabilities for entries, records before experience: by their statements, and with their answers.
+        """Returns the probabilities for entries, records before experience: by statements, and with their answers.
 
         Both are 0 for a case of another group.
         """
