@@ -16,11 +16,11 @@ from polyclinic.events import Role
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
-from polyclinic.players.human.advice import Adviser, Rung
+from polyclinic.players.human.advice import Hint, Rung, give_hint
 from polyclinic.players.human.desk import Desk, DeskSeat, NoAnswer, read_says
 from polyclinic.players.human.moves import ConcludeMove, HintMove, NoteMove, OrderMove, ReportMove, SayMove
 from polyclinic.players.language_model.mind import describe, known_lines
-from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, PatientTurn, Purpose, Triage, Urgency
+from polyclinic.players.player import Ask, Choice, DoctorTurn, Mind, NextStep, PatientTurn, Purpose, Triage, Urgency
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Nurse
@@ -85,8 +85,8 @@ class Chair(Protocol):
     async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
         """Waits for the next move."""
 
-    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
-        """Has a hint told."""
+    def show_hint(self, hint: Hint) -> None:
+        """Shows a hint."""
 
 
 class SeatedDoctor:
@@ -95,7 +95,7 @@ class SeatedDoctor:
     name = "human"
     reads = False
 
-    def __init__(self, chair: Chair, adviser: Adviser) -> None:
+    def __init__(self, chair: Chair, adviser: Mind[Doctor]) -> None:
         self._chair, self._adviser = chair, adviser
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
@@ -113,8 +113,8 @@ class SeatedDoctor:
                     return DoctorTurn(text or say["thanks"], conclude=True)
                 case ReportMove() as move:
                     return move.report
-                case HintMove() as move:
-                    await self._chair.advise(self._adviser, move, role)
+                case HintMove(rung=rung):
+                    self._chair.show_hint(await give_hint(self._adviser, rung, role))
 
 
 class HumanDoctor(DeskSeat):
@@ -125,17 +125,18 @@ class HumanDoctor(DeskSeat):
     purposes = (Purpose.SPEAK, Purpose.REPORT, Purpose.REVISE, Purpose.CHOOSE, Purpose.PLAN, Purpose.NEXT_STEP)
     commands = ("undo", "leave", "done", "order", "list", "hint", "back")
 
-    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Adviser) -> None:
+    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Mind[Doctor]) -> None:
         super().__init__(desk, seat)
         self._names, self._seated = names, SeatedDoctor(self, adviser)
         self._is_met = False
         self._hints = self._hints_now = 0
+        self._say: dict[str, str] = {}
         self._report: ReportMove | None = None
 
     async def play(self, ask: Ask[Any], role: Doctor, say: dict[str, str], *, goes_on: bool) -> object:
         """Shows what happened, and returns the answer."""
         self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
-        self._hints_now = 0
+        self._hints_now, self._say = 0, say
         if ask.purpose is Purpose.NEXT_STEP:
             return await self._next_step(ask.among, role, say)
         if ask.question is not None:
@@ -159,8 +160,7 @@ class HumanDoctor(DeskSeat):
 
     async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
         """Asks for the next move."""
-        language = role.presentation.language
-        say = read_says(Role.DOCTOR)[language]
+        say, language = self._say, role.presentation.language
         if purpose is not Purpose.SPEAK:
             return await self._form(say)
 
@@ -205,22 +205,20 @@ class HumanDoctor(DeskSeat):
             ordered.append((meant or [part])[0])
         return tuple(ordered)
 
-    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
-        """Shows what a doctor by rules would do next; asked again, which diseases it thinks of."""
-        say = read_says(Role.DOCTOR)[role.presentation.language]
+    def show_hint(self, hint: Hint) -> None:
+        """Shows what a doctor by rules would do next or, asked again, which diseases it thinks of."""
         if self._hints_now < len(_HINTS):
-            self.desk.hinted(self.seat, move.rung)
+            self.desk.hinted(self.seat, hint.rung)
         self._hints += 1
         self._hints_now += 1
-        hint = await adviser.hint(move.rung, role)
-        if move.rung is Rung.TURN:
-            self.show(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
+        if hint.rung is Rung.TURN:
+            self.show(self._say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
             return
         told = (
             diagnosis.name if diagnosis.probability is None else f"{diagnosis.name} {100 * diagnosis.probability:.0f} %"
             for diagnosis in hint.diseases
         )
-        self.show(say["hint diseases"].format(names=", ".join(told)))
+        self.show(self._say["hint diseases"].format(names=", ".join(told)))
 
     async def _form(self, say: dict[str, str]) -> ReportMove:
         """Asks for the five parts of a report, line by line; without a diagnosis, the earlier report is kept."""
