@@ -229,7 +229,7 @@ class DeskSeat(ABC):
     def __init__(self, desk: Desk, seat: str) -> None:
         self.desk, self.seat = desk, seat
         self._says = read_says(self.role)
-        self.say: dict[str, str] = {}  # what is shown in the language of the visit
+        self.language: Language = "en"
         self._before: list[str] = []
         self._shown = 0
         self.is_again = False  # whether what is played was typed before
@@ -239,8 +239,13 @@ class DeskSeat(ABC):
         if ask.purpose not in self.purposes:
             raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
         async with self.desk.at(self.seat) as goes_on:
-            self.say, self.is_again = self._says[role.presentation.language], self.desk.is_playing_again(self.seat)
+            self.language, self.is_again = role.presentation.language, self.desk.is_playing_again(self.seat)
             return await self.play(ask, role, goes_on=goes_on)
+
+    @property
+    def say(self) -> dict[str, str]:
+        """What is shown in the language of the visit."""
+        return self._says[self.language]
 
     @abstractmethod
     async def play(self, ask: Ask[Any], role: Any, *, goes_on: bool) -> object:

@@ -134,16 +134,7 @@ class HumanDoctor(DeskSeat):
 
     async def play(self, ask: Ask[Any], role: Doctor, *, goes_on: bool) -> object:
         """Shows what happened, and returns the answer."""
-        self._tell(role, is_question=ask.purpose is Purpose.CHOOSE)
-        self._hints_now = 0
-        if ask.purpose is Purpose.NEXT_STEP:
-            return await self._next_step(ask.among, role)
-        if ask.question is not None:
-            return await self._option(ask.question, none=ask.purpose is Purpose.CHOOSE)
-        return await self._seated.answer(ask, role)
-
-    def _tell(self, role: Doctor, *, is_question: bool) -> None:
-        """Shows who the patient is, once, and what happened since the last time."""
+        is_question = ask.purpose is Purpose.CHOOSE
         if not self._is_met:
             self._is_met = True
             self.show("\n" + self.say["comes"].format(who=describe(role.presentation)))
@@ -152,14 +143,19 @@ class HumanDoctor(DeskSeat):
             if is_question:
                 self.show(self.say["record alone"])
             if role.record is not None:
-                for line in known_lines(role.record.history, role.record.findings, role.presentation.language):
+                for line in known_lines(role.record.history, role.record.findings, self.language):
                     self.show(f"  {line}")
             self.show(self.say["question help" if is_question else "short help"])
         self.show_events(role)
+        self._hints_now = 0
+        if ask.purpose is Purpose.NEXT_STEP:
+            return await self._next_step(ask.among, role)
+        if ask.question is not None:
+            return await self._option(ask.question, none=is_question)
+        return await self._seated.answer(ask, role)
 
     async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
         """Asks for the next move."""
-        language = role.presentation.language
         if purpose is not Purpose.SPEAK:
             return await self._form()
 
@@ -172,7 +168,7 @@ class HumanDoctor(DeskSeat):
                 case "hint":
                     return HintMove(rung=_HINTS[min(self._hints_now, 1)])
                 case "list":
-                    raise NoAnswer(", ".join(self._names.titles(line, language)) or self.say["unknown"])
+                    raise NoAnswer(", ".join(self._names.titles(line, self.language)) or self.say["unknown"])
                 case "" if line:
                     return SayMove(text=line)
             raise NoAnswer(self.say["help" if command else "short help"])
@@ -181,16 +177,16 @@ class HumanDoctor(DeskSeat):
             move = await self.ask(self.say["you"].format(left=role.turns_left()), read, stays="hint")
             if not isinstance(move, list):
                 return move
-            if ordered := await self._ordered(move, language):
+            if ordered := await self._ordered(move):
                 return OrderMove(names=ordered)
 
-    async def _ordered(self, wanted: list[str], language: Language) -> tuple[str, ...]:
+    async def _ordered(self, wanted: list[str]) -> tuple[str, ...]:
         """Returns the examinations that are wanted, each by its name in full; none where one is not clear."""
         if not wanted:
             self.show(self.say["order what"])
         ordered = []
         for part in wanted:
-            meant = self._names.meant(part, language)
+            meant = self._names.meant(part, self.language)
             if len(meant) > 1:
                 self.show("  ".join(f"{number} {title}" for number, title in enumerate(meant, start=1)))
                 number = await self.ask(self.say["which"], lambda line, _: line)
@@ -296,7 +292,7 @@ class HumanNurse(DeskSeat):
 
     async def play(self, ask: Ask[Any], role: Nurse, *, goes_on: bool) -> Triage:
         """Returns a judgement, or a question to the patient."""
-        language, left, reason = role.presentation.language, role.questions_left(), self.say["reason"]
+        left, reason = role.questions_left(), self.say["reason"]
         departments = dict(enumerate(ask.among, start=1))
         told = [self.say["told"].format(asked=asked, told=answered) for asked, answered in role.exchanges()]
         if goes_on:
@@ -304,7 +300,7 @@ class HumanNurse(DeskSeat):
         else:
             names = [f"{number} {role.departments.get(id, id)}" for number, id in departments.items()]
             self.show("\n" + self.say["comes"].format(who=describe(role.presentation)))
-            for line in (*read_out(role.vital_signs(), language), *told, "  ".join(names)):
+            for line in (*read_out(role.vital_signs(), self.language), *told, "  ".join(names)):
                 self.show(line)
 
         def read(line: str, command: str) -> Triage:
@@ -344,7 +340,7 @@ class HumanPatient(DeskSeat):
         """Shows what happened, and returns what is said."""
         if not self._knows_who_it_is:
             self.show("\n" + self.say["are"].format(who=describe(role.presentation)))
-            for line in known_lines(role.history, role.findings, role.presentation.language):
+            for line in known_lines(role.history, role.findings, self.language):
                 self.show(f"  {line}")
             self.show(self.say["help"])
         self._knows_who_it_is = True
