@@ -271,6 +271,12 @@ class Plan:
     failure: Callable[[Any], str] = lambda _: ""
     check: Callable[[Any], None] = lambda _: None
 
+    @property
+    def seats(self) -> list[str]:
+        """Everybody who plays in a visit."""
+        others = [] if self.visits is None else [self.visits.patient, self.visits.examiner]
+        return [*self.doctors, *others]
+
 
 @dataclass(kw_only=True)
 class Setup(Generic[S]):
@@ -473,7 +479,7 @@ def _where(plan: Plan, options: object, config: RunOptions) -> str | None:
     if config.on is None:
         return None
     check_site(config.on)
-    if HUMAN in (*plan.doctors, *(() if plan.visits is None else (plan.visits.patient,))):
+    if HUMAN in plan.seats:
         raise UserError(f"--on {config.on}: a person plays in one process; leave it out")
     if isinstance(options, BatchOption) and options.batch_api:
         note(f"models.batch-api: asked from here, in one file; no worker of --on {config.on} is kept waiting for it")
@@ -488,8 +494,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Op
     models = [name for name in (*plan.judges, *plan.models) if name is not None and model_of(name) is not None]
     batches = False
     if isinstance(options, BatchOption):
-        asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]
-        talking = plan.visits is not None and plan.in_person
+        asked, talking = [*plan.seats, *models], plan.visits is not None and plan.in_person
         batches = check_batches(run.config, asked, wanted=options.batch_api, methods=plan.methods, talking=talking)
     async with AsyncExitStack() as stack:
         if plan.visits is None:
@@ -501,7 +506,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Op
             yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up, stack=stack)
             return
         visits = plan.visits
-        desk = open_desk(options, [*plan.doctors, visits.patient]) if isinstance(options, SessionOption) else Desk()
+        desk = open_desk(options, plan.seats) if isinstance(options, SessionOption) else Desk()
         players = await stack.enter_async_context(
             run.players(
                 plan.doctors,

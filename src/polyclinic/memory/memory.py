@@ -10,10 +10,10 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -26,7 +26,7 @@ from polyclinic.memory.recall import CameToMind
 from polyclinic.retrieval.store import Vectors
 from polyclinic.seals import row_seal, seal
 from polyclinic.sqlite_file import application, claim, connect, transaction
-from polyclinic.storage.memory import open_store_memory, point
+from polyclinic.storage.memory import POINTER, READING, read_memory
 
 FORMAT = 1
 ENOUGH = 3
@@ -89,7 +89,7 @@ class MemoryKind:
     """A kind of memory.
 
     Attributes:
-        file: its name in the folder; `pointer` is the file that names a database instead.
+        file: its name in the folder; `pointer` is the file by which earlier versions named a database instead.
         mark: SQLite's application id.
         what: it is, in messages.
         made_by: the command that makes one.
@@ -103,47 +103,29 @@ class MemoryKind:
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder has such a memory, or names the database that has it."""
-        return (folder / self.file).is_file() or self.is_stored(folder)
-
-    def is_stored(self, folder: Path) -> bool:
-        """Whether a folder names the database that has the memory."""
-        return (folder / self.pointer).is_file()
+        return (folder / self.file).is_file() or (folder / self.pointer).is_file()
 
 
-PATIENTS = MemoryKind(
-    "memory.sqlite", "memory.store", 0x706F6C6D, "a memory of a doctor", "polyclinic evolve --out DIR"
-)
-READ = MemoryKind("reading.sqlite", "reading.store", 0x706F6C64, "what a doctor has read", "polyclinic memory read DIR")
+PATIENTS = MemoryKind("memory.sqlite", POINTER, 0x706F6C6D, "a memory of a doctor", "polyclinic evolve --out DIR")
+READ = MemoryKind("reading.sqlite", READING, 0x706F6C64, "what a doctor has read", "polyclinic memory read DIR")
 
 
-class KeptMemory(Protocol):
-    """The rows of a memory, in a file or in a database that several machines share."""
-
-    path: Path  # of the file, or of that which names the database
-
-    def entries(self) -> Iterable[MemoryRow]:
-        """Returns all entries, in the order in which they came."""
-
-    def notes(self) -> Iterable[tuple[int, str, bytes]]:
-        """Returns of each note after how many patients, what, and what came."""
-
-    def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
-        """Remembers all of it, or nothing; raises BadInput if it cannot."""
-
-
-class _MemoryFile:
-    """The rows of a memory in its file; see `KeptMemory`."""
+class MemoryFile:
+    """The rows of a memory in its file."""
 
     def __init__(self, file: sqlite3.Connection, path: Path) -> None:
         self._file, self.path = file, path
 
     def entries(self) -> Iterable[MemoryRow]:
+        """Returns all entries, in the order in which they came."""
         return self._file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n")
 
     def notes(self) -> Iterable[tuple[int, str, bytes]]:
+        """Returns of each note after how many patients, what, and what came."""
         return self._file.execute("SELECT * FROM practice ORDER BY patients, what")
 
     def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
+        """Remembers all of it, or nothing; raises BadInput if it cannot."""
         file = self._file
         try:
             with transaction(file):
@@ -159,34 +141,40 @@ class _MemoryFile:
 @contextmanager
 def open_kept(
     folder: Path, kind: MemoryKind, about: About | None, *, must_exist: bool, rows: bool = True
-) -> Iterator[tuple[About, KeptMemory]]:
-    """Opens a memory, in the folder's file or in the database that the folder names.
+) -> Iterator[tuple[About, MemoryFile]]:
+    """Opens the memory of a folder.
 
     Without `about`, it must exist; without `rows`, damage of its rows is not looked for.
     """
-    if kind.is_stored(folder):
-        made = None if about is None or must_exist else msgspec.json.encode(about)
-        with open_store_memory(folder, made, kind.pointer) as (stored, written):
-            with reading(kind, stored.path):
-                found = msgspec.json.decode(written, type=About)
-            _check_made_with(found, about, stored.path)
-            yield found, stored
-        return
     path = folder / kind.file
+    if (folder / kind.pointer).is_file() and not path.is_file():
+        _fetch(folder, kind)
     if must_exist and not path.is_file():
         raise BadInput(f"holds no {kind.file}; '{kind.made_by}' makes one", path=folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = connect(path)
-    except (OSError, sqlite3.Error) as error:
-        raise BadInput(f"cannot be opened as {kind.what}: {error}", path=path) from None
-    try:
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(closing(connect(path)))
+        except (OSError, sqlite3.Error) as error:
+            raise BadInput(f"cannot be opened as {kind.what}: {error}", path=path) from None
         with reading(kind, path):
             found = _made_with(file, kind, about, path, rows=rows)
-        _check_made_with(found, about, path)
-        yield found, _MemoryFile(file, path)
-    finally:
-        file.close()
+        if about is not None and (problem := found.difference(about)):
+            raise BadInput(problem, path=path)
+        yield found, MemoryFile(file, path)
+
+
+def _fetch(folder: Path, kind: MemoryKind) -> None:
+    """Copies a memory from the database that a folder names."""
+    pointer = folder / kind.pointer
+    made_with, rows, notes = read_memory(pointer)
+    with reading(kind, pointer):
+        about = msgspec.json.decode(made_with, type=About)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".polyclinic-") as scratch:
+        with open_kept(Path(scratch), kind, about, must_exist=False) as (_, kept):
+            kept.commit(rows, notes)
+        (Path(scratch) / kind.file).rename(folder / kind.file)
+    pointer.unlink()
 
 
 @contextmanager
@@ -196,11 +184,6 @@ def reading(kind: MemoryKind, path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
         raise BadInput(f"cannot be read as {kind.what}: {error}", path=path) from None
-
-
-def _check_made_with(found: About, wanted: About | None, path: Path) -> None:
-    if wanted is not None and (problem := found.difference(wanted)):
-        raise BadInput(problem, path=path)
 
 
 def _made_with(file: sqlite3.Connection, kind: MemoryKind, about: About | None, path: Path, *, rows: bool) -> About:
@@ -291,7 +274,7 @@ class Note(NamedTuple):
 class DoctorMemory:
     """What is remembered; made by `open_memory`, or in this process alone with no file."""
 
-    def __init__(self, about: About, kept: KeptMemory | None = None, *, until: int | None = None) -> None:
+    def __init__(self, about: About, kept: MemoryFile | None = None, *, until: int | None = None) -> None:
         self.about, self._kept, self._until = about, kept, until
         self.seen = 0  # patients, when it was opened
         self.records = {task: MemoryLibrary[MedicalRecord](about.dimensions) for task in ClinicalTask}
@@ -348,7 +331,7 @@ class DoctorMemory:
         library: MemoryLibrary[Any] = (self.records if isinstance(entry, MedicalRecord) else self.experience)[task]
         library.add(entry, vector)
 
-    def _read(self, kept: KeptMemory) -> Self:
+    def _read(self, kept: MemoryFile) -> Self:
         decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in KINDS.items()}
         seen = max((patients for patients, _, _ in kept.notes()), default=0)
         for kind, task, blob, vector in kept.entries():
@@ -412,24 +395,3 @@ def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:
                 exactly.add(same)
                 kept.append(one)
     return kept, len(common)
-
-
-_AT_ONCE = 2_000  # entries in one commit
-
-
-def move_to_store(folder: Path, store: str, name: str) -> None:
-    """Puts the memory of a folder into a store, and says in the folder where it is.
-
-    Cut off at any moment it is begun again, and nothing is there twice.
-    """
-    with open_kept(folder, PATIENTS, None, must_exist=True) as (about, kept):
-        rows, notes = list(kept.entries()), list(kept.notes())
-    with tempfile.TemporaryDirectory(prefix="polyclinic-") as place:
-        point(Path(place), store, name)
-        with open_store_memory(Path(place), msgspec.json.encode(about)) as (stored, _):
-            for begin in range(0, len(rows), _AT_ONCE):
-                stored.commit(rows[begin : begin + _AT_ONCE], ())
-            stored.commit((), notes)
-    point(folder, store, name)
-    for ending in ("", "-wal", "-shm"):
-        (folder / f"{PATIENTS.file}{ending}").unlink(missing_ok=True)

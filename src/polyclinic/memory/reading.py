@@ -32,7 +32,7 @@ from polyclinic.errors import ModelError
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import unmarked
 from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.memory import READ, About, KeptMemory, MemoryRow, open_kept, reading
+from polyclinic.memory.memory import READ, About, MemoryFile, MemoryRow, open_kept, reading
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.shown import show
@@ -234,7 +234,7 @@ class PassageRead(NamedTuple):
 class ReadingLibrary:
     """What was read; made by `open_reading`, or in this process alone with no file."""
 
-    def __init__(self, about: About, kept: KeptMemory | None = None) -> None:
+    def __init__(self, about: About, kept: MemoryFile | None = None) -> None:
         self.about, self._kept = about, kept
         self.passages: dict[str, Studied] = {}
         self._library: MemoryLibrary[StudyRecord] = MemoryLibrary(about.dimensions)
