@@ -3,9 +3,7 @@
 The server is one of our own on this machine, and waits for its disk as one does that is meant to last. Without
 PostgreSQL or psycopg, SQLite stands alone.
 
-Then what it costs to read a memory of the store and look something up in it.
-
-    python -m bench store [--rows 100000] [--at-once 256] [--entries 20000]
+    python -m bench store [--rows 100000] [--at-once 256]
 """
 
 import argparse
@@ -17,16 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-
 from bench.postgres import PostgresProcess, postgres_programs
-from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
-from polyclinic.memory.memory import About, New, open_memory
 from polyclinic.models.journal import Journal
 from polyclinic.models.model import Reply, Usage
-from polyclinic.storage.memory import point
 
-_DIMENSIONS, _QUERIES, _K = 512, 100, 10
 TEXT = "The history speaks for a viral infection of the upper airways; no sign of pneumonia is there. " * 8
 
 
@@ -69,38 +61,10 @@ def _measure(name, where, rows, at_once):
         print(f"{name:10} {what:12} {rows:8,}  {rows / seconds:9,.0f} a second  {1e6 * cpu / rows:7.1f} us of CPU each")
 
 
-def _drawn(n):
-    """Vectors of counts, as those of cases are."""
-    counts = np.random.default_rng(1).binomial(1, 0.04, (n, _DIMENSIONS)).astype(np.float32)
-    return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)
-
-
-def _filled(folder, url, vectors):
-    point(folder, url, "bench")
-    with open_memory(folder, About(embedder="bench", dimensions=_DIMENSIONS, knowledge="bench")) as memory:
-        new = []
-        for place, vector in enumerate(vectors):
-            asked = AskedTask(case=f"c{place}", number=place + 1, query=TEXT, options=())
-            new.append(New(ClinicalTask.DIAGNOSIS, MedicalRecord(asked=asked, answer="a"), vector))
-        memory.commit(new)
-
-
-def _nearest(server, n):
-    """Prints what it costs to read a memory and look something up in it, as `polyclinic memory show --near` does."""
-    vectors = _drawn(n + 1)
-    with tempfile.TemporaryDirectory() as folder:
-        _filled(Path(folder), server.url, vectors[:n])
-        began = time.perf_counter()
-        with open_memory(Path(folder)) as memory:
-            memory.records[ClinicalTask.DIAGNOSIS].nearest(vectors[n], _K)
-        print(f"a memory of {n:,} entries, read and searched: {1e3 * (time.perf_counter() - began):.0f} ms")
-
-
 def run(*options):
     parser = argparse.ArgumentParser(prog="python -m bench store")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--at-once", type=int, default=256)
-    parser.add_argument("--entries", type=int, default=20_000)
     given = parser.parse_args(options)
     print(f"answers of {len(TEXT) + 24} characters with their questions, {given.at_once} at once")
     with tempfile.TemporaryDirectory() as folder:
@@ -110,4 +74,3 @@ def run(*options):
         return
     with PostgresProcess(durable=True) as server:
         _measure("PostgreSQL", server.url, given.rows, given.at_once)
-        _nearest(server, given.entries)

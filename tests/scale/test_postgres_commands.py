@@ -79,36 +79,10 @@ def test_a_command_given_again_asks_nothing_and_says_the_same(name, kept, run, m
         assert len(kinds) == 2 and kinds[0] == kinds[1] and COMMANDS[name][0] in kinds[0]
 
 
-def test_what_was_read_is_the_same_in_a_file_and_in_a_store(base, run, made):
-    words = ["--corpus", "library/notes", "--doctor", "direct/x", "--json"]
-    with EndpointProcess(seed=3) as endpoint:
-        asked(run, endpoint, ["memory", "read", "filed", *words], made)
-        came, first = asked(run, endpoint, ["memory", "read", f"{base}#stored", *words], made)
-        again, second = asked(run, endpoint, ["memory", "read", f"{base}#stored", *words], made)
-    assert came > 0 and again == 0
-    assert json.loads(second.stdout) == {**json.loads(first.stdout), "new": 0}
-    run("memory", "build", f"{base}#stored", "--out", "linked", cwd=made)
-    assert "secret" not in (made / "linked" / "reading.store").read_text()
-
-
-def test_a_memory_of_a_file_is_made_again_in_a_store(base, run, made):
-    run("cases", "generate", "--n", "30", "--diseases", "influenza a,bronchial asthma", "--out", "many.jsonl", cwd=made)
-    few = ("--seed", "1", "--n", "3", "--diseases", "influenza a,bronchial asthma", "--out", "few.jsonl")
-    run("cases", "generate", *few, cwd=made)
-    run("evolve", "--train", "many.jsonl", "--test", "few.jsonl", "--out", "one", cwd=made)
-    run("memory", "show", "one", "--out", "one.jsonl", cwd=made)
-    run("memory", "build", "one.jsonl", "--out", f"{base}#stored", cwd=made)
-    (made / "elsewhere").mkdir()
-    run("memory", "build", f"{base}#stored", "--out", "linked", cwd=made / "elsewhere")
-    password = {"PGPASSWORD": "not/so:secret@all"}
-    told = [
-        run("memory", "show", folder, "--json", cwd=made, env=password).stdout for folder in ("one", "elsewhere/linked")
-    ]
-    tasks = [json.loads(one)["tasks"] for one in told]
-    assert tasks[0] == tasks[1]
-    assert run("memory", "show", "linked", "--json", cwd=made / "elsewhere", env=password).stdout == told[1]
-    again = run("memory", "build", "one.jsonl", "--out", f"{base}#stored", code=2, cwd=made).stderr
-    assert "there is a memory 'stored' already" in again
+def test_a_memory_is_a_folder(base, run, made):
+    for words in (("build", "a", "b", "--out"), ("read", "--corpus", "x", "--doctor", "direct/x")):
+        told = run("memory", *words, f"{base}#stored", code=2, cwd=made).stderr
+        assert "URL#17" in told, words
 
 
 def test_a_run_of_the_hospital_is_kept_whole_and_read_from_the_store(base, run, made):

@@ -1,4 +1,4 @@
-"""`evolve --replicas --out URL#NAME`: memory, answers and results of each practice are in the database."""
+"""`evolve --replicas --out URL`: memory, answers and results of each practice are in the database."""
 
 import json
 import signal
@@ -12,6 +12,7 @@ from bench.postgres import PASSWORD
 
 from polyclinic.memory.memory import open_memory
 from polyclinic.results.folder import read_results
+from polyclinic.run.storing import fetched
 from polyclinic.testing.endpoint import EndpointProcess
 
 FEW = ("--diseases", "influenza a,bronchial asthma")
@@ -65,13 +66,11 @@ def remembered(folder):
 def test_they_are_the_same_as_in_a_folder(where, base, run, tmp_path):
     filed = means(run(*practices("--out", "filed", "--json")).stdout)
     for _ in range(2):
-        assert means(run(*practices("--out", f"{base}#stored", "--json", *where)).stdout) == filed
+        assert means(run(*practices("--out", f"{base}", "--json", *where)).stdout) == filed
     assert [one.record.seed for one in read_results(base)] == [0, 1, 0, 1]
     for seed in (0, 1):
-        run("memory", "build", f"{base}#stored/seed-{seed}", "--out", f"linked-{seed}")
-        linked = tmp_path / f"linked-{seed}"
-        assert remembered(linked) == remembered(tmp_path / "filed" / f"seed-{seed}") != []
-        assert "secret" not in (linked / "memory.store").read_text()
+        stored = remembered(fetched(f"{base}#{seed + 1}"))
+        assert stored == remembered(tmp_path / "filed" / f"seed-{seed}") != []
 
 
 @pytest.mark.parametrize("where", [(), ("--on", "local:2")], ids=["here", "elsewhere"])
@@ -80,7 +79,7 @@ def test_killed_they_go_on_on_any_machine(where, base, run, tmp_path):
         whole = means(run(*by_model(endpoint, "--out", "filed")).stdout)
         n = requests(endpoint)
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        words = by_model(endpoint, "--out", f"{base}#stored", *where)
+        words = by_model(endpoint, "--out", f"{base}", *where)
         process = subprocess.Popen(
             [sys.executable, "-m", "polyclinic", *map(str, words)],
             stdout=subprocess.DEVNULL,
@@ -96,8 +95,7 @@ def test_killed_they_go_on_on_any_machine(where, base, run, tmp_path):
         assert means(run(*words).stdout) == whole
         assert n <= requests(endpoint) <= n + PLACES * (2 if where else 1)
     for seed in (0, 1):
-        run("memory", "build", f"{base}#stored/seed-{seed}", "--out", f"linked-{seed}")
-        assert remembered(tmp_path / f"linked-{seed}") == remembered(tmp_path / "filed" / f"seed-{seed}")
+        assert remembered(fetched(f"{base}#{seed + 1}")) == remembered(tmp_path / "filed" / f"seed-{seed}")
 
 
 def test_without_a_store_shuffled_patients_go_on_where_they_were_cut_off(run, tmp_path):

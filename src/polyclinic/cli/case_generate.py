@@ -91,10 +91,8 @@ class RecordWriting:
 async def write_records(
     patients: Iterable[DrawnPatient],
     writing: RecordWriting,
-    *,
     folder: Path,
-    n: int,
-    on: str | None = None,
+    on: str | None,
 ) -> list[Case]:
     """Returns the cases of patients with their histories written, and prints and keeps what was refused."""
     if model_of(writing.writer) is None:
@@ -206,7 +204,11 @@ async def generate(
     if preset is not None:
         if n is not None or diseases is not None or layout != "polyclinic":
             raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
-        await _generate_practice(out, seed=seed, language=language, force=force, writer=writer, models=models, on=on)
+        files = [out / "train.jsonl", out / "test.jsonl"]
+        for path in files:
+            check_new(path, force=force)
+        writing = None if writer is None else RecordWriting(writer, models, seed)
+        await _generate_practice(files, seed, language, writing, on)
         return
     check_new(out, force=force)
     n, knowledge = n or 40, read_knowledge().select(diseases or "all")
@@ -234,32 +236,21 @@ async def generate(
 
 
 async def _generate_practice(
-    out: Path,
-    *,
-    seed: int,
-    language: Language,
-    force: bool,
-    writer: str | None,
-    models: ModelSettings,
-    on: str | None,
+    files: Sequence[Path], seed: int, language: Language, writing: RecordWriting | None, on: str | None
 ) -> None:
     """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
-    if on is not None and writer is None:
+    (train, test), folder = files, files[0].parent
+    how: Any = {"n": _TRAIN + _TEST, "seed": seed, "language": language}
+    if on is not None and writing is None:
         raise UserError(f"--on {on} divides what --writer writes; leave it out")
-    make_folder(out)
-    files = {"train": out / "train.jsonl", "test": out / "test.jsonl"}
-    for path in files.values():
-        check_new(path, force=force)
-    knowledge, n = _practice_knowledge(), _TRAIN + _TEST
-    if writer is None:
-        drawn = draw(knowledge, n=n, seed=seed, language=language)
+    make_folder(folder)
+    if writing is None:
+        drawn = draw(_practice_knowledge(), **how)
     else:
-        patients = draw_patients(knowledge, n=n, seed=seed, language=language)
-        writing = RecordWriting(writer, models, seed)
-        drawn = iter(await write_records(patients, writing, folder=out, n=n, on=on))
-    write_cases(files["train"], itertools.islice(drawn, _TRAIN))
-    write_cases(files["test"], drawn)
+        drawn = iter(await write_records(draw_patients(_practice_knowledge(), **how), writing, folder, on))
+    write_cases(train, itertools.islice(drawn, _TRAIN))
+    write_cases(test, drawn)
     note(
-        f"{_TRAIN:,} patients to practise on and {_TEST} for tests: {out}. Next: polyclinic evolve --train "
-        f"{files['train']} --test {files['test']} --out evolved"
+        f"{_TRAIN:,} patients to practise on and {_TEST} for tests: {folder}. Next: polyclinic evolve --train {train} "
+        f"--test {test} --out evolved"
     )

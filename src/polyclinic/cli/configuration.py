@@ -26,7 +26,7 @@ from polyclinic.files import read_toml
 from polyclinic.settings import section_of
 
 CONFIG, SET = "--config", "--set"
-_READ_DATABASES = ("results", "memory")
+_READ_DATABASES = ("results",)
 """Groups of commands that take the address of a database themselves."""
 
 _OF_ONE_RUN = ("config", "sets", "out", "reuse", "json", "dry_run")

@@ -211,11 +211,10 @@ def _check_end(
         raise stopped
     failed = [visit for visit in visits if visit.report is None]
     if len(failed) * 100 > max_failures * len(visits):
-        failure, first = failed[0].trace.last(Failed), failed[0].case
-        if failure is not None:
-            first = f"case {first}: {failure.error}: {failure.problem}"
         problem = "the visit failed" if len(visits) == 1 else f"{len(failed)} of {len(visits)} visits failed"
-        raise PlayFailure(f"{problem} ({first})")
+        failure = failed[0].trace.last(Failed)
+        why = "" if failure is None else f": {failure.error}: {failure.problem}"
+        raise PlayFailure(f"{problem} (case {failed[0].case}{why})")
 
 
 _TRACE = b'{"event":'

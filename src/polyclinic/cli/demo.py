@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import msgspec
 
 from polyclinic import stopping
@@ -46,7 +43,6 @@ def demo(*, seed: Seed = 0) -> None:
     with watching(configuration, quiet=False) as looks_on:
         came = stopping.run(run(configuration, watching=looks_on))
     show_run(screen, document_of(configuration, came))
-    command = _program(Path(sys.argv[0]))
     screen.print("\nTry next:")
     for line, what in (
         ("run --residents 2000 --days 30 --on local:2 --out town", "a month of a bigger town, kept in a folder"),
@@ -56,14 +52,5 @@ def demo(*, seed: Seed = 0) -> None:
         ("consult shipped#p1-00003 --doctors rules rules", "two doctors who settle what they disagree on"),
         ("eval mvme --cases shipped --doctor rules", "a benchmark (needs the extra 'evals')"),
     ):
-        screen.print(f"  {command} {line}", style="bold cyan", soft_wrap=True)
+        screen.print(f"  polyclinic {line}", style="bold cyan", soft_wrap=True)
         screen.print(f"      {what}")
-
-
-def _program(called: Path) -> str:
-    """Returns how this program is called from here."""
-    if called.name == "__main__.py":
-        return "python -m polyclinic"
-    if called.is_absolute() and not called.is_relative_to(Path.cwd()):
-        return called.name
-    return str(called.relative_to(Path.cwd()) if called.is_absolute() else called)

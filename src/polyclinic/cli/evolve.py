@@ -30,7 +30,7 @@ from polyclinic.files import check_new_folder, make_folder, write_json, write_te
 from polyclinic.fingerprints import of_file
 from polyclinic.memory.entries import ClinicalTask, name_of_choices
 from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
-from polyclinic.memory.memory import PATIENTS, About, move_to_store, open_memory
+from polyclinic.memory.memory import PATIENTS, About, open_memory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.recall import NEIGHBOURS, Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
@@ -160,26 +160,6 @@ class PracticeOptions:
             k if self.k_experience is None else self.k_experience,
         )
 
-    @property
-    def remembers(self) -> Remembers:
-        """The parts of the memory that are used."""
-        return Remembers(records=not self.experience_only, experience=not self.records_only)
-
-    def recovered(self) -> Callable[[PracticePatient, bool], bool] | None:
-        """Returns what says whether a patient recovered; None if the doctor hears the right answers."""
-        if self.feedback == "truth":
-            return None
-        return lambda patient, right: came_of(patient, right=right, seed=self.seed) is Came.RECOVERED
-
-    def sentence(self) -> str:
-        """Describes the practice, for its page."""
-        records, experience = self.wanted
-        parts = f"{records if self.remembers.records else 0} records and "
-        parts += f"{experience if self.remembers.experience else 0} principles come to mind; "
-        followed = "" if self.protocol == "ours" else f", protocol: {self.protocol}"
-        made = f"batches of {self.batch}, feedback: {self.feedback}, vectors: {self.embedder}, seed {self.seed}"
-        return f"{parts}{made}{followed}."
-
 
 async def evolve(
     *,
@@ -218,7 +198,6 @@ async def evolve(
         say_practice(rules, *map(len, practices[0].patients))
         # What one practice has done is in its memory, so that it is printed again at once.
         left = [one for one in practices if replicas == 1 or not (one.folder / RECORD).is_file()]
-        how: dict[str, Any] = {"at_once": 1} if on is None else {"doing": "practices", "quiet": json}
         async with AsyncExitStack() as stack:
             pool = None
             if on is not None and left:
@@ -233,7 +212,8 @@ async def evolve(
                 what="practice",
                 unit="practice",
                 is_written=True,
-                **how,
+                doing="practices" if on is not None and not json else "",
+                at_once=1 if on is None else len(practices),
             )
         if replicas == 1:
             (came, spent), what = done[0], "memory, results"
@@ -245,7 +225,7 @@ async def evolve(
             write_text(folder / PAGE, page_of_several(document))
             _show(document, tables_of_several(document), json=json)
         for one in practices:
-            one.keep()
+            keep_results(kept.database, one.folder)
         if json:
             return
         if replicas == 1:
@@ -319,14 +299,16 @@ class PracticeTask:
                     return session.model(name, Asker("doctor", episode), repeating=True)
 
                 learner = MedAgentZero(model, temperature=self.models.temperature)
-            practice = Practice(
-                learner,
-                memory,
-                embedder,
-                remembers=options.remembers,
-                recovered=options.recovered(),
-                wanted=options.wanted,
-            )
+            recovered = None
+            if options.feedback == "outcome":
+
+                def recovered(patient: PracticePatient, right: bool) -> bool:
+                    return came_of(patient, right=right, seed=options.seed) is Came.RECOVERED
+
+            used = Remembers(records=not options.experience_only, experience=not options.records_only)
+            practice = Practice(learner, memory, embedder, remembers=used, recovered=recovered, wanted=options.wanted)
+            said = {name: value for name, value in dataclasses.asdict(options).items() if name not in ("train", "test")}
+            settings = [f"{name.replace('_', '-')} {value}" for name, value in said.items() if value is not None]
 
             def evolution() -> Evolution:
                 return Evolution(
@@ -336,7 +318,7 @@ class PracticeTask:
                     constant=constant_of(test),
                     names={one.disease.id: one.disease.name.en for one in test},
                     wall_seconds=time.monotonic() - began,
-                    made_by=options.sentence(),
+                    made_by=f"{', '.join(settings[2:])}.",
                     every=options.snapshots,
                 )
 
@@ -416,12 +398,6 @@ class FolderOfPractice:
         how: dict[str, Any] = {"models": task.models, "ledger": ledger, "cases": self.shares}
         write_results(self.folder, this, output, seed=options.seed, **how)
         return came, ledger
-
-    def keep(self) -> None:
-        """Keeps results and memory in the database, if there is one."""
-        if (database := self.kept.database) is not None:
-            keep_results(database, self.folder)
-            move_to_store(self.folder, database, f"{self.kept.name or 'evolve'}/seed-{self.task.options.seed}")
 
 
 def _show(document: Mapping[str, Any], tables: Iterable[Table], *, json: bool) -> None:

@@ -95,10 +95,8 @@ class DiseasePage:
         yield "department", self._knowledge.departments[d.department].name.get(language)
         yield "people", person
         yield "definition", f"{d.criteria.says.get(language)}\n{words['source']}{marks.colon}{d.criteria.source}"
-        yield (
-            "conditions",
-            "\n".join(f"{name}{marks.colon}{say.criterion(one)}" for name, one in criteria.items() if one is not None),
-        )
+        told = (f"{name}{marks.colon}{say.criterion(one)}" for name, one in criteria.items() if one is not None)
+        yield "conditions", "\n".join(told)
 
     def _around(self) -> Iterator[tuple[str, str]]:
         d, words, language = self._disease, self._words, self._language
@@ -108,19 +106,12 @@ class DiseasePage:
         if also := d.also_consider.get(language):
             yield "also_consider", join(also)
         yield "prevention", join(d.prevention.get(language))
-        courses = ((name, getattr(d.course, kind)) for kind, name in words["courses"].items())
-        yield (
-            "course",
-            "\n".join(
-                words["days"].format(
-                    kind=name,
-                    first=course.days[0],
-                    last=course.days[1],
-                    worse=" / ".join(map(_percent, course.worsening)),
-                )
-                for name, course in courses
-            ),
-        )
+        courses = []
+        for kind, name in words["courses"].items():
+            course = getattr(d.course, kind)
+            worse = " / ".join(map(_percent, course.worsening))
+            courses.append(words["days"].format(kind=name, first=course.days[0], last=course.days[1], worse=worse))
+        yield "course", "\n".join(courses)
         yield "sources", "\n".join(words["supports"].format(**msgspec.to_builtins(source)) for source in d.sources)
 
     def _symptoms(self) -> Iterator[tuple[str, ...]]:

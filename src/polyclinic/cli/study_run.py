@@ -7,6 +7,7 @@ import io
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -40,18 +41,7 @@ from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, re
 from polyclinic.results.folder import CALLS, RECORD, RunResults, read_record, read_results, replacing
 from polyclinic.results.joining import compare_results, flat_rows, join, told_apart
 from polyclinic.results.printed import differences, printed, show
-from polyclinic.run.options import (
-    DIR,
-    MODELS,
-    MODELS_GROUP,
-    NOWHERE,
-    Json,
-    KeptOptions,
-    MaxFailures,
-    Models,
-    On,
-    Several,
-)
+from polyclinic.run.options import DIR, MODELS, RunOptions, Several
 from polyclinic.run.output import record_of, write_record
 from polyclinic.run.storing import answers_of, check_same, keep_results, results_folder
 from polyclinic.sqlite_file import locked
@@ -83,6 +73,17 @@ class StudyCell(NamedTuple):
         return bool(read_record(self.folder).failed)
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(RunOptions):
+    """The options of a study, whose plan has the seeds."""
+
+    seed: Annotated[int, Parameter(parse=False)] = 0
+
+
+_STUDY = StudyOptions()
+
+
 def run(
     plan: Annotated[Path, Parameter(metavar="PLAN")],
     /,
@@ -91,11 +92,7 @@ def run(
     data: Annotated[Path, DIR] = Path(),
     only: Annotated[list[str] | None, Several, Parameter(metavar="RUN...")] = None,
     small: bool = False,
-    max_failures: MaxFailures = 5.0,
-    models: Models = MODELS,
-    kept: KeptOptions = NOWHERE,
-    on: Annotated[On, Parameter(group=MODELS_GROUP)] = None,
-    json: Json = False,
+    how: StudyOptions = _STUDY,
 ) -> None:
     """Runs what is not done yet of a plan, and prints its table with the published figures beside.
 
@@ -107,25 +104,25 @@ def run(
         small: Try it out: a few items of each set; without --model by rules, or made-up answers.
     """
     planned = read_plan(find_plan(plan))
-    if kept.out is None and not models.dry_run:
+    if how.out is None and not how.models.dry_run:
         raise UserError("name the folder of the study: --out FOLDER; answers and results are kept there")
-    if on is not None:
-        check_site(on)
-    with results_folder(kept) as folder:
+    if how.on is not None:
+        check_site(how.on)
+    with results_folder(how) as folder:
         out = folder or Path("study")
-        given = {field.name: getattr(models, field.name) for field in dataclasses.fields(ModelSettings)}
+        given = {field.name: getattr(how.models, field.name) for field in dataclasses.fields(ModelSettings)}
         common = {name: value for name, value in given.items() if value != getattr(MODELS, name)}
-        common |= {"max_failures": max_failures, "on": on}
+        common |= {"max_failures": how.max_failures, "on": how.on}
         # All are bound before the first is run, so that mistakes are reported at once.
         cells = list(_cells(planned, out, model or (), data, only or (), small, common))
-        if models.dry_run:
+        if how.models.dry_run:
             raise DryRunOver.together([rehearse(cell.command) for cell in cells])
         for cell in cells:
             if cell.is_finished:
                 check_same(read_record(cell.folder), cell.command.invocation, cell.folder)
         make_folder(out)
         with _alone(out):
-            _hold_all(planned, cells, out, kept, json=json)
+            _hold_all(planned, cells, out, how)
 
 
 @contextmanager
@@ -148,23 +145,23 @@ def _alone(out: Path) -> Iterator[None]:
         raise
 
 
-def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, kept: KeptOptions, *, json: bool) -> None:
+def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, how: StudyOptions) -> None:
     """Runs what is not over, and shows what there is then; raises what kept it from its end."""
     stopped: PolyclinicError | None = None
     refused: list[UserError] = []
-    answers = answers_of(kept)
+    answers = answers_of(how)
     if answers is not None:
         answers = answers._replace(spending=Spending())
     for number, cell in enumerate(cells, 1):
         if stopped is None and (not cell.is_finished or cell.has_failed):
             try:
-                stopped = _hold(cell, f"{number} of {len(cells)}", answers, json)
+                stopped = _hold(cell, f"{number} of {len(cells)}", answers, how.json)
             except UserError as error:
                 refused.append(error)  # the others are done all the same
     left = ", ".join(cell.folder.name for cell in cells if not cell.is_finished)
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
-        _finish(plan, out, begun, kept, left=left, json=json)
-        keep_results(kept.database, out)
+        _finish(plan, out, begun, how, left)
+        keep_results(how.database, out)
     if stopped is not None:
         missing = f"not done yet: {left}. The same command goes on from there" if left else "every run of it is done"
         raise type(stopped)(f"{stopped}; {missing}")
@@ -281,13 +278,13 @@ def _each_once(things: Iterable[T]) -> list[T]:
     return [thing for place, thing in enumerate(found) if thing not in found[:place]]
 
 
-def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions, *, left: str, json: bool) -> None:
+def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], how: StudyOptions, left: str) -> None:
     """Writes what is over of it, and prints it; `left` names what is not done yet."""
     results = told_apart(read_results(*begun))
     records = [one.record for one in results]
     record = record_of(
-        kept.invocation,
-        kept.invocation.options,
+        how.invocation,
+        how.invocation.options,
         data=_each_once(file for one in records for file in one.data),
         code=_each_once(code for one in records for code in one.code),
         models=_each_once(model for one in records for model in one.models),
@@ -310,7 +307,7 @@ def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions
         write_record(place, record, rows)
     whole = [RunResults(out, record, rows)]
     joined = join(whole)
-    if json:
+    if how.json:
         print_json(flat_rows(joined))
         return
     if left:

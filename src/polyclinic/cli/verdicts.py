@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from rich.console import Console
 
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput, UserError
@@ -40,7 +41,7 @@ from polyclinic.questions.layouts import read_exam
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
 from polyclinic.seeds import derive
-from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.terminal.screen import console, note, present
 from polyclinic.terminal.tables import counted
 
 FormName = Annotated[
@@ -210,20 +211,17 @@ def agreement(
 ) -> None:
     """Prints how far people agree, question by question, and what their verdicts come to."""
     verdicts = read.read(files)
-    found = list(dict.fromkeys(verdict.form for verdict in verdicts))
-    if json:
-        documents = {}
-        for name in found:
-            documents[name] = {
-                "agreement": agreed(verdicts, name, seed=seed),
-                "figures": figures(verdicts, name, seed=seed),
-            }
-        print_json(documents)
-        return
-    screen = console()
-    for name in found:
-        show_agreement(screen, name, agreed(verdicts, name, seed=seed))
-        show_figures(screen, figures(verdicts, name, seed=seed))
+    documents = {
+        name: {"agreement": agreed(verdicts, name, seed=seed), "figures": figures(verdicts, name, seed=seed)}
+        for name in dict.fromkeys(verdict.form for verdict in verdicts)
+    }
+
+    def show(screen: Console, documents: Mapping[str, Any]) -> None:
+        for name, one in documents.items():
+            show_agreement(screen, name, one["agreement"])
+            show_figures(screen, one["figures"])
+
+    present(documents, show, json=json)
 
 
 def _known(sheets: Sequence[Path], key: Key) -> Known:

@@ -40,19 +40,18 @@ async def with_personas(
     """
     if mind != TEMPLATES and model_of(mind) is None:
         raise UserError(f"no personas by {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
-    missing = [case for case in cases if case.persona is None]
 
-    async def make(case: Case) -> Persona | str:
+    async def make(case: Case) -> Case:
+        if case.persona is not None:
+            return case
         model = None if mind == TEMPLATES else session.model(mind, Asker("patient", f"persona {case.id}"))
-        return await made_persona(case, model, seed=seed, manner="plain", temperature=temperature)
-
-    came = await run_all((partial(make, case) for case in missing), at_once=session.at_once)
-    made = dict(zip((case.id for case in missing), came, strict=True))
-    for id, persona in made.items():
+        persona = await made_persona(case, model, seed=seed, manner="plain", temperature=temperature)
         if isinstance(persona, str):
-            note(f"case {id} goes without a persona: {persona}")
-    personas = {id: persona for id, persona in made.items() if isinstance(persona, Persona)}
-    return [msgspec.structs.replace(case, persona=personas[case.id]) if case.id in personas else case for case in cases]
+            note(f"case {case.id} goes without a persona: {persona}")
+            return case
+        return msgspec.structs.replace(case, persona=persona)
+
+    return await run_all((partial(make, case) for case in cases), at_once=session.at_once)
 
 
 async def made_persona(

@@ -206,11 +206,8 @@ def case_and_report(recorded: RecordedReport) -> tuple[Case, Report]:
         rationale=split_points(reference.rationale),
         treatment=split_points(reference.treatment),
     )
-    report = Report(
-        symptoms=split_points(given.symptoms),
-        examinations=split_points(given.examinations),
-        diagnoses=split_diagnoses(given.diagnosis),
-        rationale=split_points(given.rationale),
-        treatment=split_points(given.treatment),
-    )
+    sections = msgspec.structs.asdict(given)
+    diagnoses = split_diagnoses(sections.pop("diagnosis"))
+    points: dict[str, Any] = {name: split_points(text) for name, text in sections.items()}
+    report = Report(diagnoses=diagnoses, **points)
     return Case(id=recorded.id, record=record, truth=truth), report

@@ -15,8 +15,6 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.evidence_tree.sources import texts_of
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
-from polyclinic.judging.people import marks_by_item
-from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.models.model import Model
 
 VERSION = 1  # grows when the prompts come to mean something else
@@ -39,7 +37,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     relevance: float | None = None
     completeness: float | None = None
-    raters: tuple[str, ...] = ()  # who says so: people by name, or "judge"
+    raters: tuple[str, ...] = ()  # who says so: "judge"
     analysis: str = ""
     error: str = ""  # why the judge's answer cannot be used
     failed: bool = False  # the judge gave no answer at all
@@ -68,16 +66,3 @@ async def rate(explained: Sequence[Explained], judge: Model) -> list[Rating]:
         for ruling in rulings
     ]
     return [Rating(raters=("judge",), **said) for said in marked]
-
-
-def read_ratings(path: str | Path) -> dict[tuple[str, str], Rating]:
-    """Reads people's verdicts of the form "explanations", named or not; returns the means by case and method."""
-    said = read_verdicts([path], form="explanations")
-    return {
-        (item[0], item[1]): Rating(
-            relevance=marks.get("relevance"),
-            completeness=marks.get("completeness"),
-            raters=tuple(one.who for one in said if one.item == item),
-        )
-        for item, marks in marks_by_item(said).items()
-    }

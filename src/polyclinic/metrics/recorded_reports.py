@@ -77,7 +77,7 @@ class RecordedReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportsOfFile(NamedTuple):
-    """The reports of a file, and the cases of it that there is no reference for."""
+    """The reports of a file, and its cases without a reference."""
 
     reports: list[RecordedReport]
     without_reference: list[str]
@@ -133,21 +133,18 @@ class _PublishedReport(msgspec.Struct):
     def given(self) -> Sections | None:
         """Returns the report; None where the line holds none."""
         if self.doctor_diagnosis is not None:
-            apart = self.doctor_diagnosis.sections()
-            found = split_sections(apart.diagnosis)
             # Some doctors hand their sections in apart, as the reference does.
-            return msgspec.structs.replace(
-                found, rationale=found.rationale or apart.rationale, treatment=found.treatment or apart.treatment
-            )
-        if self.dialog_history is not None:
+            apart = self.doctor_diagnosis.sections()
+            found, others = split_sections(apart.diagnosis), {n: getattr(apart, n) for n in ("rationale", "treatment")}
+        elif self.dialog_history is not None:
             said = [turn.content or "" for turn in self.dialog_history if turn.role.casefold() == "doctor"]
             return split_sections(said[-1] if said else "")
-        if self.diagnosis is None:
+        elif self.diagnosis is None:
             return None
-        facts, found = (split_sections(_text(said)) for said in (self.symptom_and_examination, self.diagnosis))
-        return msgspec.structs.replace(
-            found, symptoms=found.symptoms or facts.symptoms, examinations=found.examinations or facts.examinations
-        )
+        else:
+            facts, found = (split_sections(_text(said)) for said in (self.symptom_and_examination, self.diagnosis))
+            others = {name: getattr(facts, name) for name in ("symptoms", "examinations")}
+        return msgspec.structs.replace(found, **{name: getattr(found, name) or text for name, text in others.items()})
 
     def letters(self) -> dict[str, str | None]:
         """Returns the judge's letters; on symptoms and examinations only if it was asked."""

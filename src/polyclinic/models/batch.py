@@ -129,7 +129,7 @@ class Batched(Provider):
     ) -> None:
         self.name, self.repairs = direct.name, direct.repairs
         self.variant, self.address, self.limit = direct.variant, direct.servers[0].address, Limit(2**20)
-        self._direct, self._server, self._price = direct, direct.servers[0], price or direct.price
+        self._direct, self._server, self.price = direct, direct.servers[0], price or direct.price
         self._journal, self._report = journal, report
         self._rng = derive(0, "pauses of batches", self.name)
         self._open: dict[str, _OpenRequest] = {}
@@ -172,8 +172,7 @@ class Batched(Provider):
             del self._open[key]
         if isinstance(result, Fault):
             raise result.named(f"{self.name} at {self._server.told(result)}, {one.sent} batches", one.sent)
-        usage = result.usage if self._price is None else self._price.of(result.usage)
-        return msgspec.structs.replace(result, usage=usage, attempts=max(1, one.sent))
+        return msgspec.structs.replace(result, attempts=max(1, one.sent))
 
     def _begin(self) -> None:
         """Begins with all that was asked: with batches that were made before, and with new ones for the rest."""

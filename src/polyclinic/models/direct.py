@@ -136,9 +136,8 @@ class Direct(Provider):
             wanted,
         )
         completion = self._key.out_of(completion)
-        usage = completion.usage if self.price is None else self.price.of(completion.usage)
         at = server.address if len(self.servers) > 1 else ""
-        return msgspec.structs.replace(completion, usage=usage, attempts=attempts, server=at)
+        return msgspec.structs.replace(completion, attempts=attempts, server=at)
 
     async def post(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> tuple[T, int]:
         """Sends a request to another path of the endpoint; returns what was read of the answer, and the attempts.

@@ -60,7 +60,7 @@ class StandIn(MadeUp):
 
     def __init__(self, name: str, *, price: Price | None = None, longest: int | None = None, seed: int = 0) -> None:
         super().__init__(seed=seed)
-        self.name, self._price, self._longest = name, price, longest
+        self.name, self.price, self._longest = name, price, longest
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Makes up an answer with an estimate of its tokens; see `Provider.complete`."""
@@ -68,7 +68,7 @@ class StandIn(MadeUp):
         longest = options.get("max_tokens") or self._longest or ASSUMED
         tokens_in = round(sum(_tokens(content) for _, content in said))
         usage = Usage(tokens_in=tokens_in, tokens_out=min(ASSUMED, longest))
-        return msgspec.structs.replace(completion, usage=usage if self._price is None else self._price.of(usage))
+        return msgspec.structs.replace(completion, usage=usage)
 
 
 class _Sums(msgspec.Struct, kw_only=True):

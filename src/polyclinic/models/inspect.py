@@ -48,7 +48,7 @@ class Inspect(Provider):
         self.name = f"inspect/{model}"
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
         self._pace = pace
-        self._timeout, self.repairs, self._price = timeout, repairs, price
+        self._timeout, self.repairs, self.price = timeout, repairs, price
         self._extra_body, self._retries = extra_body, None if attempts is None else attempts - 1
         if api_key_env is not None:
             arguments["api_key"] = os.environ.get(api_key_env, "")
@@ -129,8 +129,6 @@ class Inspect(Provider):
                 reasoning=used.reasoning_tokens or 0,
                 cost=used.total_cost,
             )
-        if self._price is not None:
-            usage = self._price.of(usage)
         if not output.choices:
             return Completion("", usage=usage)
         said = output.choices[0].message.content

@@ -39,6 +39,7 @@ class Provider:
 
     name = ""
     repairs = 1
+    price: Price | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -64,7 +65,8 @@ class Provider:
                 failure.attempts += attempts
                 failure.usage = usage if attempts else None
                 raise
-            usage = completion.usage if not attempts else usage + completion.usage
+            paid = completion.usage if self.price is None else self.price.of(completion.usage)
+            usage = paid if not attempts else usage + paid
             attempts += completion.attempts
             try:
                 value = read(completion, answer, form)

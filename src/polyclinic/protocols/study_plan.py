@@ -59,14 +59,17 @@ class PublishedValue(msgspec.Struct, frozen=True, kw_only=True):
     value: float
 
 
-class StudyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A study. `offline` plays where no model is named; `small` are the options of a trial run."""
-
+class _PlanHead(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     paper: str = ""
     models: tuple[str, ...] = ()
     seeds: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)] = (0,)
     offline: str = ""
+
+
+class StudyPlan(_PlanHead, frozen=True, kw_only=True):
+    """A study. `offline` plays where no model is named; `small` are the options of a trial run."""
+
     runs: tuple[PlannedRun, ...]
     small: dict[str, Any] = {}
     small_offline: dict[str, Any] = {}
@@ -78,14 +81,9 @@ class _Published(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: list[list[str | float]] = []
 
 
-class _WrittenPlan(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class _WrittenPlan(_PlanHead, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The file as it is written."""
 
-    title: str
-    paper: str = ""
-    models: list[str] = []
-    seeds: list[int] = msgspec.field(default_factory=lambda: [0])
-    offline: str = ""
     options: dict[str, Any] = {}
     small: dict[str, Any] = {}
     run: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
@@ -114,11 +112,7 @@ def read_plan(path: Path) -> StudyPlan:
     small = dict(written.small)
     offline = small.pop("offline", {})
     return StudyPlan(
-        title=written.title,
-        paper=written.paper,
-        models=tuple(written.models),
-        seeds=tuple(written.seeds),
-        offline=written.offline,
+        **{name: getattr(written, name) for name in _PlanHead.__struct_fields__},
         runs=tuple(_run(path, number, one, written.options) for number, one in enumerate(written.run, 1)),
         small=small,
         small_offline=offline if isinstance(offline, dict) else {},

@@ -48,7 +48,6 @@ _SAYS_NOTHING = ASIDE | frozenset(
 )
 """Of a configuration, at any depth: what no single answer depends on, or what rows say themselves."""
 
-_SHOWN = 3
 _LONGEST = 32
 
 
@@ -58,15 +57,9 @@ def differences(records: Sequence[RunRecord], model: str, method: str, *, data: 
     The parameters and code of this model and method count, and with `data` the content of the files.
     """
     every = [dict(_settings(one, model, method, data=data)) for one in records]
-    names = list(dict.fromkeys(name for one in every for name in one))
+    names = dict.fromkeys(name for one in every for name in one)
     apart = [name for name in names if len({one.get(name, "") for one in every}) > 1]
-    more = f" and {len(apart) - _SHOWN} more" if len(apart) > _SHOWN else ""
-    told = []
-    for one in every:
-        shown = ", ".join(f"{name}={one.get(name, '') or 'none'}" for name in apart[:_SHOWN])
-        left = json.dumps([one.get(name, "") for name in apart[_SHOWN:]])
-        told.append(f"{shown}{more} {_digest(left)}" if more else shown)
-    return told
+    return [", ".join(f"{name}={one.get(name, '') or 'none'}" for name in apart) for one in every]
 
 
 def _settings(record: RunRecord, model: str, method: str, *, data: bool) -> Iterator[tuple[str, str]]:
@@ -99,11 +92,8 @@ def _shown(value: object) -> str:
         value = "; ".join(str(one["said"]) for one in value)  # events, in the words in which they were given
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
     text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 8]}… {_digest(text)}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=2).hexdigest()
+    digest = hashlib.blake2b(text.encode(), digest_size=2).hexdigest()
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 8]}… {digest}"
 
 
 _PUT = ("questions", "cases", "test")  # options whose files hold the items
@@ -357,20 +347,15 @@ def measured(rows: Sequence[ItemRow], name: str, *, share: bool) -> Estimate:
     return estimate(values, clusters=clusters, resamples=_RESAMPLES)
 
 
-def is_share(results: Iterable[RunResults], name: str) -> bool:
+def is_share(results: Sequence[RunResults], name: str) -> bool:
     """Whether a measure is the share of items of which something is so.
 
-    That is what the runs say of it; where they do not, or not alike, it is one whose values are all 0 or 100: of a mean
-    of parts they may happen to be that, too.
+    The runs say so; if they do not, or disagree, it is one whose values are all 0 or 100. Means of parts may happen to
+    be that, too.
     """
-    said: set[bool | None] = set()
-    values: set[float] = set()
-    for one in results:
-        said |= {measure.share for measure in one.record.measures if measure.name == name}
-        values.update(row.values[name] for row in one.rows if name in row.values)
-    if not values <= {0.0, 100.0}:
-        return False
-    return said != {False}
+    said = {measure.share for one in results for measure in one.record.measures if measure.name == name}
+    values = {row.values[name] for one in results for row in one.rows if name in row.values}
+    return values <= {0.0, 100.0} and said != {False}
 
 
 def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], shares: Mapping[str, bool]) -> JoinedRow:
@@ -512,9 +497,7 @@ def compare_results(
             there = list(dict.fromkeys(name for one in entrants for name in (one.model, one.method, one.label) if name))
             raise UserError(f"no baseline {baseline!r}{meant(baseline, there)}; there are: {'; '.join(there)}")
         raise UserError(f"nothing to compare: {len(entrants)} of one set; name folders with two of the same set")
-    shares = {
-        name: is_share(results, name) for name in dict.fromkeys(one for names in wanted.values() for one in names)
-    }
+    shares = {name: is_share(results, name) for name in {one for names in wanted.values() for one in names}}
     found = [
         (first, second, name, _difference(entrants[first], entrants[second], name, seed, share=shares[name]))
         for first, second in pairs
@@ -534,10 +517,8 @@ def _wanted(results: Sequence[RunResults], measures: Sequence[str]) -> dict[str,
     """Returns the measures in which a set's entrants are compared: those named that it has, else its chief ones."""
     found: dict[str, dict[str, None]] = {}
     for one in results:
-        having: dict[str, set[str]] = {}
-        for row in one.rows:
-            having.setdefault(row.set, set()).update(row.values)
-        for name, there in having.items():
+        for name, rows in grouped(one.rows, lambda row: row.set).items():
+            there = set[str]().union(*(row.values for row in rows))
             named = [measure for measure in measures or one.measures if measure in there]
             found.setdefault(name, {}).update(dict.fromkeys(named if measures else named[:1]))
     return {name: [*these] for name, these in found.items()}

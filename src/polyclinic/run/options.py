@@ -345,11 +345,6 @@ class KeptOptions:
         return self.out.partition("#")[0] if isinstance(self.out, str) and is_store(self.out) else None
 
     @property
-    def name(self) -> str:
-        """The name of a memory in the database, from `URL#NAME`; "" for none."""
-        return self.out.partition("#")[2] if isinstance(self.out, str) and is_store(self.out) else ""
-
-    @property
     def private(self) -> Path | None:
         """The folder of what models were asked and answered, None for none."""
         return None if self.folder is None else self.folder / PRIVATE

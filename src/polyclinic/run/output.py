@@ -55,31 +55,22 @@ class Output:
     """The output of an evaluation.
 
     Attributes:
-        document: what `--json` prints, an object or a list; the folder of `--out` holds it as well.
-        show: prints the tables.
         files: the other files there, by name: pieces of text, and records that become a JSON line each.
-        written: the line printed about the folder, if any; `{}` is its path.
-        failed: how many of `n` plays failed; 0 of 0 if their share is not judged.
-        plays: the name of the plays.
-        failures: why they failed, if known.
-        rows: the results by item; `measures` are the measures of their values.
-        asked_for: returns the row that a call belongs to.
-        departures: differences from the paper that is followed.
     """
 
-    document: Any
-    show: Callable[[Console], None] = lambda _: None
+    document: Any  # what `--json` prints, an object or a list; the folder of `--out` holds it as well
+    show: Callable[[Console], None] = lambda _: None  # prints the tables
     document_file: str = "summary.json"
     files: Mapping[str, Iterable[object]] = field(default_factory=dict)
-    written: str = "Traces and summary: {}"
-    failed: int = 0
+    written: str = "Traces and summary: {}"  # the line printed about the folder, if any; `{}` is its path
+    failed: int = 0  # how many of `n` plays failed; 0 of 0 if their share is not judged
     n: int = 0
-    plays: str = "visits"
-    failures: str = ""
-    rows: Sequence[ItemRow] = ()
+    plays: str = "visits"  # the name of the plays
+    failures: str = ""  # why they failed, if known
+    rows: Sequence[ItemRow] = ()  # the results by item; `measures` are the measures of their values
     measures: Sequence[ItemMeasure] = ()
-    asked_for: AskedFor = asked_by_player
-    departures: Sequence[str] = ()
+    asked_for: AskedFor = asked_by_player  # returns the row that a call belongs to
+    departures: Sequence[str] = ()  # differences from the paper that is followed
 
     def beside(self, document: Mapping[str, Any], show: Callable[[Console], None]) -> Output:
         """Returns the output with more in its document and below its tables."""

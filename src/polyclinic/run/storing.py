@@ -25,7 +25,7 @@ from polyclinic.terminal.screen import note
 if TYPE_CHECKING:
     from polyclinic.results.folder import RunRecord
 
-_STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
+_STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+)|(?P<snapshot>@\d+))?")
 _ANEW = "name another --out, or move that away"
 _PAGE = "report.html"
 """What `polyclinic report` writes into the folder of a run."""
@@ -158,7 +158,7 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
     from polyclinic.storage.results import keep_folder  # noqa: PLC0415
 
     address, record = read_address(database), read_record(folder)
-    kept = keep_folder(
+    number, left = keep_folder(
         address,
         folder,
         kind=record.kind,
@@ -166,31 +166,17 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
         stopped=bool(record.stopped or record.failed),
         may_lack=may_lack,
     )
-    if kept.left:
-        note(f"Too large for a database, and only in {folder}: {', '.join(kept.left)}")
-    where = f"#{kept.number} in {address.shown}"
-    note(f"Kept as {where}. Next: polyclinic results show 'URL#{kept.number}', with the URL of --out")
-
-
-@contextmanager
-def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
-    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one with pointers to it."""
-    if not is_store(str(place)):
-        yield Path(place)
-        return
-    from polyclinic.storage.memory import POINTER, point  # noqa: PLC0415 - only for a database
-
-    address, _, name = str(place).partition("#")
-    if not name:
-        raise UserError("a memory in a database has a name: postgresql://HOST/DATABASE#NAME")
-    with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
-        for pointer in pointers:
-            point(Path(scratch), address, name if pointer == POINTER else f"{name}/read", pointer)
-        yield Path(scratch)
+    if left:
+        note(f"Too large for a database, and only in {folder}: {', '.join(left)}")
+    where = f"#{number} in {address.shown}"
+    note(f"Kept as {where}. Next: polyclinic results show 'URL#{number}', with the URL of --out")
 
 
 def fetched(address: str) -> Path:
-    """Returns a temporary folder with the results that an address names, `URL#17`, or the file of `URL#17/FILE`."""
+    """Returns a temporary folder with the results that an address names, `URL#17`, or the file of `URL#17/FILE`.
+
+    `URL#17@2000` is the memory in them after 2,000 patients.
+    """
     found = _STORED.fullmatch(address)
     if found is None:
         raise UserError(
@@ -201,7 +187,7 @@ def fetched(address: str) -> Path:
 
     (folder,) = fetch(found["store"])
     if found["file"] is None:
-        return folder
+        return folder.with_name(f"{folder.name}{found['snapshot'] or ''}")
     if not (folder / found["file"]).is_file():
         there = ", ".join(sorted(path.name for path in folder.iterdir()))
         number = found["store"].rpartition("#")[2]

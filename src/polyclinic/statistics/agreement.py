@@ -126,9 +126,9 @@ class Alpha(msgspec.Struct, frozen=True, kw_only=True):
     At most 1, 0 for what chance would give; None where nothing varies, and so nothing can be said.
     """
 
-    alpha: float | None
-    low: float | None
-    high: float | None
+    alpha: float | None = None
+    low: float | None = None
+    high: float | None = None
     n: int
 
 
@@ -164,7 +164,7 @@ def krippendorff_alpha(
     """
     rated = [unit for unit in units if len(unit) > 1]
     if not rated:
-        return Alpha(alpha=None, low=None, high=None, n=0)
+        return Alpha(n=0)
     values = list(order) or sorted({value for unit in rated for value in unit})  # type: ignore[type-var]
     place = {value: number for number, value in enumerate(values)}
     # Whole numbers, so that their sums are the same on every machine.
@@ -176,7 +176,7 @@ def krippendorff_alpha(
     numbers = np.array(values if level == "interval" else [0] * len(values), dtype=np.float64)
     whole = float(_alpha(coincidences.sum(axis=0)[None] / parts, level, numbers)[0])
     if math.isnan(whole):
-        return Alpha(alpha=None, low=None, high=None, n=len(rated))
+        return Alpha(n=len(rated))
     flat = coincidences.reshape(len(rated), -1)
     found = []
     for drawn in resampled(len(rated), _RESAMPLES, seed):

@@ -152,10 +152,10 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     If all values are equal there is neither an error nor an interval: that does not make the mean certain.
     """
 
-    mean: float | None  # None if nothing was measured
-    stderr: float | None  # from the variance with n - 1; None below two clusters
-    low: float | None  # None below 6 clusters, which allow no interval of 95 %
-    high: float | None
+    mean: float | None = None  # None if nothing was measured
+    stderr: float | None = None  # from the variance with n - 1; None below two clusters
+    low: float | None = None  # None below 6 clusters, which allow no interval of 95 %
+    high: float | None = None
     n: int
 
 
@@ -194,7 +194,7 @@ def ratio(
     above, below = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
     whole = float(below.sum())
     if whole == 0:
-        return Estimate(mean=None, stderr=None, low=None, high=None, n=n)
+        return Estimate(n=n)
     mean = float(above.sum()) / whole
     count = len(above)
     stderr = None
@@ -219,7 +219,7 @@ def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | 
     """
     n = len(percents)
     if not n:
-        return Estimate(mean=None, stderr=None, low=None, high=None, n=0)
+        return Estimate(n=0)
     sums, sizes = _by_cluster(percents, clusters), _by_cluster([1.0] * n, clusters)
     mean, count = float(sums.sum()) / n, len(sums)
     # Where all values are equal, those of one case say no more than one of them.
@@ -410,19 +410,19 @@ _ANY = 100.0  # percent, where nobody asks how narrow an interval is
 class Precision(msgspec.Struct, frozen=True, kw_only=True):
     """A mean over n replications with Student's 95 % interval, and whether that is narrow enough."""
 
-    mean: float | None  # None where nothing was measured
-    low: float | None  # None below two replications
-    high: float | None
-    half_width: float | None
-    percent: float | None  # half-width of the absolute mean; None where the mean is 0 and the half-width is not
+    mean: float | None = None  # None where nothing was measured
+    low: float | None = None  # None below two replications
+    high: float | None = None
+    half_width: float | None = None
+    percent: float | None = None  # half-width of the absolute mean; None where the mean is 0 and the half-width is not
     n: int
-    needed: int | None  # replications after which it was narrow enough and stayed so; None where it has not been yet
+    needed: int | None = None  # replications after which it stayed narrow enough; None if it is not yet
 
 
 def precision(values: Sequence[float], *, within: float) -> Precision:
     """Returns how well the mean of replications is known; a half-width of `within` percent of the mean is allowed."""
     if not values:
-        return Precision(mean=None, low=None, high=None, half_width=None, percent=None, n=0, needed=None)
+        return Precision(n=0)
     mean, half = _mean_and_half_width(values)
     return Precision(
         mean=mean,

@@ -34,11 +34,6 @@ class ShownFigure(str):
         return ShownFigure, (str(self), self.parts)
 
 
-def only_value(text: str) -> Value:
-    """Returns the number that a text was made from; of a text that was made from none itself, of a dash nothing."""
-    return text.parts.get("") if isinstance(text, ShownFigure) else None if text in ("", NOTHING) else text
-
-
 def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     """Returns a number, or a dash where there is none."""
     return NOTHING if value is None else ShownFigure(f"{value:{form}}{unit}", {"": value})

@@ -195,7 +195,6 @@ def table_of(
     columns: Mapping[str, Column],
     *,
     left: int = 1,
-    right: Collection[str] | None = None,
     optional: Collection[str] = (),
 ) -> NumberTable:
     """Returns a table with a row for each thing and a column for each heading.
@@ -207,7 +206,7 @@ def table_of(
     kept = {heading: some for heading, some in values.items() if heading not in optional or any(some)}
     forms = {heading: column[1] if isinstance(column, tuple) else ".2f" for heading, column in columns.items()}
     cells = {heading: [cell(value, forms[heading]) for value in some] for heading, some in kept.items()}
-    return table(title, list(cells), zip(*cells.values(), strict=True), left=left, right=right)
+    return table(title, list(cells), zip(*cells.values(), strict=True), left=left)
 
 
 def crossed(

@@ -9,7 +9,7 @@ import ipaddress
 import re
 import secrets
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -21,16 +21,16 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from polyclinic import __version__
 from polyclinic.errors import UserError
-from polyclinic.web.browse.routes import browse
+from polyclinic.web.browse.documents import Documents
 from polyclinic.web.chair.routes import chair
 from polyclinic.web.pages import page, pages
 from polyclinic.web.refused import without_folders
-from polyclinic.web.replies import complaint, reply
+from polyclinic.web.replies import complaint, get, reply
 from polyclinic.web.serving import LOOPBACK, Part, Serving
 from polyclinic.web.studies import judging
 from polyclinic.web.town.routes import town
@@ -129,6 +129,19 @@ class Guard:
         answer = RedirectResponse(there, 303)
         answer.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
         return answer
+
+
+def browse(serving: Serving) -> Sequence[BaseRoute]:
+    """Returns the routes of the page of results: documents, and the key of a visit to a hospital."""
+    documents = Documents(serving.holdings)
+
+    def visit(asked: dict[str, str]) -> Any:
+        return {"key": documents.visit_of(serving.run(asked.get("run", "")), asked.get("visit", ""))}
+
+    return [
+        get("/of/{key:path}", documents, threaded=True),
+        get("/visit", visit, query=dict[str, str], threaded=True),
+    ]
 
 
 PARTS: dict[str, Part] = {"town": town, "chair": chair, "judging": judging, "browse": browse}

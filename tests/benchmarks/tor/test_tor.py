@@ -20,7 +20,6 @@ from polyclinic.evaluations.tor.declaration import (
 )
 from polyclinic.evaluations.tor.evaluation import (
     RecordPlay,
-    check_ratings,
     entrants,
     records,
     scores,
@@ -32,7 +31,6 @@ from polyclinic.evaluations.tor.inpatients import inpatients
 from polyclinic.evaluations.tor.meetings import RecordedMeeting
 from polyclinic.evidence_tree.support import Support
 from polyclinic.generation.inpatients import generate_inpatients
-from polyclinic.judging.explanations import Rating, read_ratings
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import choose
 from polyclinic.models.ledger import Ledger
@@ -323,45 +321,10 @@ def test_several_models_stand_beside_one_another():
 
 async def test_who_writes_nothing_that_can_be_read_has_no_marks_to_gain_by():
     silent = {"m": [diagnosed(PATIENTS[0].id, "A", PATIENTS[0].key), diagnosed(PATIENTS[1].id, "", "A")]}
-    judge = Scripted([{"analysis": "So.", "relevance": 4.0, "completeness": 3.0}])
-    rated = scores("m", (await with_ratings(silent, PATIENTS[:2], judge=judge))["m"])
+    judge = Scripted([{"analysis": "So.", "relevance": 4.04, "completeness": 3.0}])
+    rated = scores("m", (await with_ratings(silent, PATIENTS[:2], judge))["m"])
     assert (rated.relevance.mean, rated.completeness.mean) == (2.0, 1.5)
     assert (rated.judged, rated.unjudged, judge.asked) == (1, {}, 1)
-    # People may mark some records only: of the others nobody knows.
-    people = {(PATIENTS[0].id, "m"): Rating(relevance=4.0, completeness=3.0, raters=("a",))}
-    assert scores("m", (await with_ratings(silent, PATIENTS[:2], people=people))["m"]).relevance.mean == 4.0
-
-
-async def test_marks_of_people_go_before_the_judge_s():
-    result = {"m": [diagnosed(p.id, "A", p.key) for p in PATIENTS[:2]]}
-    said = [{"analysis": "So.", "relevance": 3.04, "completeness": 2.0}]
-    people = {(PATIENTS[0].id, "m"): Rating(relevance=5.0, completeness=4.0, raters=("a", "b", "c"))}
-    judge = Scripted(said)
-    rated = scores("m", (await with_ratings(result, PATIENTS[:2], judge=judge, people=people))["m"])
-    assert [one.rating.raters for one in rated.chosen] == [("a", "b", "c"), ("judge",)]
-    assert rated.relevance.mean == pytest.approx(4.0)
-    assert rated.completeness.mean == pytest.approx(3.0)
-    assert judge.asked == 1
-    assert rated.judged == 2
-    assert all(one.rating is None for one in (await with_ratings(result, PATIENTS[:2]))["m"])
-    with pytest.raises(UserError, match="none of the"):
-        check_ratings({("nobody", "m")}, {patient.id for patient in PATIENTS}, ["m"])
-
-
-def test_three_raters_are_read_and_their_mean_is_taken(tmp_path):
-    path = tmp_path / "marks.jsonl"
-    lines = [
-        {"case": "1", "method": "m", "rater": r, "relevance": v, "completeness": 4}
-        for r, v in zip("abc", (3, 4, 5), strict=True)
-    ]
-    path.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
-    assert read_ratings(path)["1", "m"].relevance == pytest.approx(4)
-    path.write_bytes(b"\n".join(map(msgspec.json.encode, [*lines, lines[0]])))
-    with pytest.raises(BadInput, match=r"line 4.*case 1, method m stands in line 1"):
-        read_ratings(path)
-    path.write_text('{"case": "1", "method": "m", "rater": "a", "relevance": 7, "completeness": 1}\n')
-    with pytest.raises(BadInput, match="line 1"):
-        read_ratings(path)
 
 
 def test_evidence_is_looked_up_for_trees_alone():

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import msgspec
+import numpy as np
 from rich.console import Console
 
 from polyclinic.evaluations.aie.evaluation import DoctorResult
@@ -142,18 +143,19 @@ def _differences(
 
 def _matrix(over: str, columns: Mapping[str, Column], *, each: int = 1) -> Matrix:
     """Correlates columns in which every thing stands `each` times."""
-    names, rows = tuple(columns), list(columns.values())
-    n = [[sum(x is not None and y is not None for x, y in zip(a, b, strict=True)) // each for b in rows] for a in rows]
+    names = tuple(columns)
+    there = np.array([[x is not None for x in column] for column in columns.values()], dtype=int)
+    n = (there @ there.T // each).tolist()
     matrix = tuple(
         tuple(value if count >= FEWEST else None for value, count in zip(*line, strict=True))
-        for line in zip(spearman(rows), n, strict=True)
+        for line in zip(spearman(list(columns.values())), n, strict=True)
     )
 
     def mean_with(others: Mapping[str, object]) -> dict[str, float | None]:
-        theirs = [i for i, name in enumerate(names) if name in others]
         found: dict[str, float | None] = {}
-        for i, name in enumerate(names):
-            values = [value for j in theirs if j != i and (value := matrix[i][j]) is not None]
+        for name, row in zip(names, matrix, strict=True):
+            theirs = (value for other, value in zip(names, row, strict=True) if other in others and other != name)
+            values = [value for value in theirs if value is not None]
             found[name] = sum(values) / len(values) if values else None
         return found
 

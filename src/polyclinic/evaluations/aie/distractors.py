@@ -175,43 +175,40 @@ async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Kn
 
     If a model gives no usable answer, the knowledge makes the options.
     """
-    options = _Options(cases, knowledge, seed)
-    made = await asyncio.gather(*(_make(case, options, model) for case in cases))
-    counts = {name: sum(getattr(one, name) for one in made) for name in COUNTS}
-    return MadeOptions(cases=tuple(case for one in made for case in one.cases), **counts)
+    options, counts = _Options(cases, knowledge, seed), dict.fromkeys(COUNTS, 0)
 
-
-async def _make(case: Case, options: _Options, model: Model) -> MadeOptions:
-    if not _lacks(case):
-        return MadeOptions(cases=(case,))
-    prompts = read_prompts(PROMPTS)[case.presentation.language]
-    shown = prompts("shown", presentation=describe(case.presentation), diagnosis=case.truth.diagnoses[0].name)
-    messages: list[Message] = [("system", prompts("look-alikes")), ("user", shown)]
-    named = await _named(model, messages)
-    used = options.distinct(case, named)
-    if named and len(used) < WRONG_OPTIONS:
-        unusable = "; ".join(name for name in named if name not in used) or "-"
-        named += await _named(model, [*messages, ("user", prompts("again", unusable=unusable))])
+    async def make(case: Case) -> Case:
+        if not _lacks(case):
+            return case
+        prompts = read_prompts(PROMPTS)[case.presentation.language]
+        shown = prompts("shown", presentation=describe(case.presentation), diagnosis=case.truth.diagnoses[0].name)
+        messages: list[Message] = [("system", prompts("look-alikes")), ("user", shown)]
+        named = await _named(model, messages)
         used = options.distinct(case, named)
-    dropped = {*named} - {*used}
-    if len(used) == WRONG_OPTIONS:  # enough: those are dropped that cannot stand beside the right ones by themselves
-        dropped = {name for name in named if not options.distinct(case, [name])}
-    asked = options.question(case, [*used, *options.beside(case)])
-    assert asked.question is not None  # noqa: S101
-    listed = "\n".join(f"{key}. {text}" for key, text in asked.question.options.items())
-    alone: list[Message] = [("system", prompts("alone")), ("user", listed)]
-    taken = None
-    with suppress(PlayFailure):
-        reply = await model.ask(alone, answer=tuple(asked.question.options), purpose="options alone")
-        taken = reply.value in asked.truth.answers
-    return MadeOptions(
-        cases=(asked,),
-        made=1,
-        dropped=len(dropped),
-        filled=WRONG_OPTIONS - len(used),
-        alone=int(taken is True),
-        asked=int(taken is not None),
-    )
+        if named and len(used) < WRONG_OPTIONS:
+            unusable = "; ".join(name for name in named if name not in used) or "-"
+            named += await _named(model, [*messages, ("user", prompts("again", unusable=unusable))])
+            used = options.distinct(case, named)
+        dropped = {*named} - {*used}
+        if (
+            len(used) == WRONG_OPTIONS
+        ):  # enough: those are dropped that cannot stand beside the right ones by themselves
+            dropped = {name for name in named if not options.distinct(case, [name])}
+        asked = options.question(case, [*used, *options.beside(case)])
+        assert asked.question is not None  # noqa: S101
+        counts["made"] += 1
+        counts["dropped"] += len(dropped)
+        counts["filled"] += WRONG_OPTIONS - len(used)
+        listed = "\n".join(f"{key}. {text}" for key, text in asked.question.options.items())
+        alone: list[Message] = [("system", prompts("alone")), ("user", listed)]
+        with suppress(PlayFailure):
+            reply = await model.ask(alone, answer=tuple(asked.question.options), purpose="options alone")
+            counts["asked"] += 1
+            counts["alone"] += reply.value in asked.truth.answers
+        return asked
+
+    made = await asyncio.gather(*map(make, cases))
+    return MadeOptions(cases=tuple(made), **counts)
 
 
 async def _named(model: Model, messages: list[Message]) -> list[str]:

@@ -6,15 +6,14 @@ The words of models and cases are escaped.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.table import Table
 
 from polyclinic import __version__
-from polyclinic.evaluations.evolution.ablations import TASKS, AnswerShown, CaseStudy, thinned
-from polyclinic.evaluations.evolution.practice import Point
+from polyclinic.evaluations.evolution.ablations import TASKS, AnswerShown, CaseStudy, percent, thinned
 from polyclinic.evaluations.evolution.results import Evolution, curve_table, tables_of_several
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.terminal.html import page_table, shown, whole_page
@@ -52,16 +51,11 @@ def page(evolution: Evolution) -> str:
     """Returns the results of a practice as HTML."""
     points, last, tested = evolution.curve, evolution.curve[-1], evolution.ablations
     practised = [point for point in points if point.patients]
-    bounds = [
-        CurveLine(
-            f"cap, {task}", [(x, 100 * evolution.cap[task] / last.n) for x in (0, last.patients)], kind, level=True
-        )
-        for kind, task in enumerate(ClinicalTask)
-    ]
-    tests = [*_lines(points, lambda point, task: 100 * point.right[task] / point.n), *bounds]
-    learnt = [_figure("In tests (Figure 7)", tests, "Patients kept apart; dotted: the cap.")]
+    tests, cap = [(point.patients, percent(point.right, point.n)) for point in points], percent(evolution.cap, last.n)
+    bounds = _lines([(0, cap), (last.patients, cap)], "cap, ", level=True)
+    learnt = [_figure("In tests (Figure 7)", [*_lines(tests), *bounds], "Patients kept apart; dotted: the cap.")]
     if practised:
-        train = _lines(practised, lambda point, task: 100 * point.train[task] / point.patients)
+        train = _lines([(point.patients, percent(point.train, point.patients)) for point in practised])
         learnt.insert(0, _figure("In practice (Figure 6)", train, "Right so far, of all the patients who had come."))
     diseases, kept = [], []
     for nth, task in enumerate(ClinicalTask):
@@ -78,7 +72,7 @@ def page(evolution: Evolution) -> str:
         wrong = CurveLine("wrong answers", [(p.patients, p.wrong[task]) for p in points], 1)
         experience = CurveLine("experience", [(p.patients, p.experience[task]) for p in points], 0)
         kept.append(_figure(f"{task.capitalize()} (Figure {11 + nth})", [wrong, experience], _KEPT, up="so far"))
-    records = _lines(points, lambda point, task: point.records[task])
+    records = _lines([(point.patients, point.records) for point in points])
     kept.append(_figure("Records", records, "Each right answer is one.", up="so far"))
     parts = [
         _section("At the end", _scrolled(evolution.end_table()), _SAYS),
@@ -93,10 +87,7 @@ def page(evolution: Evolution) -> str:
     ]
     if tested is not None:
         in_parts, gains = _scrolled(tested.parts_table(tested.right)), _scrolled(tested.gains_table(), left=2)
-        by_k = [
-            CurveLine(task, [(k, 100 * right[task] / tested.n) for k, right in tested.by_k.items()], kind)
-            for kind, task in enumerate(ClinicalTask)
-        ]
+        by_k = _lines([(k, percent(right, tested.n)) for k, right in tested.by_k.items()])
         says = "The same memory, with k records and k principles brought to mind; the paper's k is 3."
         numbers = _scrolled(tested.parts_table({f"k = {k}": right for k, right in tested.by_k.items()}))
         parts += [
@@ -111,11 +102,10 @@ def page(evolution: Evolution) -> str:
 
 def page_of_several(document: Mapping[str, Any]) -> str:
     """Returns the results of several practices as HTML: the mean of their tests with its interval, and each of them."""
-    mean = []
-    for kind, task in enumerate(TASKS):
-        among = [(point["patients"], point[task]) for point in document["curve"]]
-        band = [(x, one.low, one.high) for x, one in among if one.low is not None]
-        mean.append(CurveLine(task, [(x, one.mean) for x, one in among], kind, band=band))
+    tests = [(point["patients"], point) for point in document["curve"]]
+    mean = _lines([(x, {task: point[task].mean for task in TASKS}) for x, point in tests])
+    bands = [[(x, one[t].low, one[t].high) for x, one in tests if one[t].low is not None] for t in TASKS]
+    mean = [line._replace(band=band) for line, band in zip(mean, bands, strict=True)]
     curve, each = map(_scrolled, tables_of_several(document))
     says = "Treated rightly, in per cent of the patients of the test; Student's interval over practices."
     parts = [
@@ -133,11 +123,14 @@ def _whole(title: str, parts: Iterable[str], made_from: str) -> str:
     return whole_page(title, "\n".join(parts), made_from=made_from, made_by=_MADE_BY, style=style)
 
 
-def _lines(points: Sequence[Point], value: Callable[[Point, ClinicalTask], float]) -> list[CurveLine]:
-    """Returns a line for each task."""
+def _lines(
+    points: Iterable[tuple[float, Mapping[Any, float]]], name: str = "", *, level: bool = False
+) -> list[CurveLine]:
+    """Returns a line for each task, from the values of the tasks at each place."""
+    places = list(points)
     return [
-        CurveLine(task, [(point.patients, value(point, task)) for point in points], kind)
-        for kind, task in enumerate(ClinicalTask)
+        CurveLine(f"{name}{task}", [(x, values[task]) for x, values in places], kind, level)
+        for kind, task in enumerate(TASKS)
     ]
 
 

@@ -76,7 +76,7 @@ from polyclinic.settings import setting
 from polyclinic.statistics.comparison import Compared, compare_values, of_means
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import note, plain
-from polyclinic.terminal.tables import Column, cell, table, table_of
+from polyclinic.terminal.tables import Column, cell, crossed, table, table_of
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
 from polyclinic.visits.team import TeamVisit
@@ -409,10 +409,17 @@ def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, PeopleFi
         told = "told as normal: in all, examinations that are not recorded and that the examiner called normal."
         screen.print(told, "", style="dim")
     _show_departments(screen, result.entrants)
-    missing = [one for one in result.entrants if one.reasons.reasons]
-    if missing:
-        title = "Why diagnoses graded 1 went wrong (the paper's Table 5)"
-        screen.print(table_of(title, result.entrants, _REASONS, right={*_REASONS} - {"", "said by"}), "")
+    if any(one.reasons.reasons for one in result.entrants):
+        reasons = {
+            one.name: {
+                **one.reasons.counts,
+                "unreadable": sum(one.reasons.unreadable.values()),
+                "failed": sum(one.reasons.failed.values()),
+                "said by": ", ".join(one.reasons.sources),
+            }
+            for one in result.entrants
+        }
+        screen.print(crossed("Why diagnoses graded 1 went wrong (the paper's Table 5)", reasons), "")
     _show_rounds(screen, result.entrants)
     tied = {(one.first, one.second, one.aspect): number(one.percent, ".0f", " %") for one in result.ties}
     columns: dict[str, Column] = {
@@ -430,19 +437,6 @@ _EFFORT: dict[str, Column] = {
     "#Test": "tests",
     "told as normal": "told_as_normal",
     "n": "qa.n",
-}
-
-
-def _count(reason: FailureReason, entrant: EntrantResult) -> int:
-    return entrant.reasons.counts[reason]
-
-
-_REASONS: dict[str, Column] = {
-    "": "name",
-    **{reason: partial(_count, reason) for reason in FailureReason},
-    "unreadable": lambda one: sum(one.reasons.unreadable.values()),
-    "failed": lambda one: sum(one.reasons.failed.values()),
-    "said by": lambda one: ", ".join(one.reasons.sources),
 }
 
 

@@ -31,7 +31,6 @@ from polyclinic.evaluations.tor.evaluation import (
     RecordPlay,
     RecordScores,
     Results,
-    check_ratings,
     entrants,
     records,
     shares,
@@ -39,7 +38,6 @@ from polyclinic.evaluations.tor.evaluation import (
 from polyclinic.evaluations.tor.inpatients import Inpatient, inpatients, lacking
 from polyclinic.evaluations.tor.meetings import RecordedMeeting
 from polyclinic.evidence_tree.sources import KIND_OF, KINDS, Kind
-from polyclinic.judging.explanations import read_ratings
 from polyclinic.judging.people import PeopleFigures, figures
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
@@ -52,7 +50,6 @@ from polyclinic.results.folder import ItemMeasure
 from polyclinic.retrieval.retriever import PASSAGES
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import (
-    FILE,
     POSITIVE,
     Cases,
     Layout,
@@ -90,8 +87,6 @@ class TorOptions(MethodOptions):
     """The doctors by rules, in place of a model: rules."""
     judge: Annotated[str | None, Parameter(metavar="MODEL")] = None
     """A model that marks the relevance and completeness of explanations."""
-    ratings: Annotated[Path | None, FILE, setting("tor")] = None
-    """People's marks as JSON lines, which count before the judge's: case, method, rater, relevance, completeness."""
     verdicts: Annotated[list[Path] | None, Several, Parameter(metavar="FILE...")] = None
     """People's verdicts of the form 'explanations', shown beside the judge's marks."""
     answer_tokens: Annotated[int | None, POSITIVE, setting("tor")] = None
@@ -138,8 +133,6 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
     called = outcome_names({mind: [one.label for one in chosen] for mind in minds})
     known = {(patient.id, name): None for patient in patients for name in called.values()}
     said = setup.verdicts(options.verdicts, lambda: {"explanations": known})
-    people = read_ratings(options.ratings) if options.ratings is not None else {}
-    check_ratings(people, {patient.id for patient in patients}, [one.label for one in chosen])
     about = {
         **{name: getattr(options, name) for name in ("cases", "layout", "limit", "answer_tokens", "judge", "protocol")},
         "records": len(patients),
@@ -150,7 +143,6 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
         **({"by": library.by, "passages": library.passages or PASSAGES} if library.corpus is not None else {}),
         "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
         "departures": here,
-        "ratings": None if options.ratings is None else str(options.ratings),
     }
 
     def report(results: Results) -> Output:
@@ -169,9 +161,7 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
                 thinking = {"models": opened.episodes(mind, max_tokens=options.answer_tokens)}
             for one in entrants(chosen, patients, mind=mind, **thinking, **given):
                 players[f"{mind}: {one.label}" if several else one.label] = one
-        plays: Work = records(
-            patients, opened.knowledge, looking_up=opened.looking_up, judge=judge, people=people, seed=setup.seed
-        )
+        plays: Work = records(patients, opened.knowledge, looking_up=opened.looking_up, judge=judge, seed=setup.seed)
         return replace(plays, players=players, report=report, goes_on_without=several)
 
     def failure(results: Results) -> str:

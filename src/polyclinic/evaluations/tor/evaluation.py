@@ -111,8 +111,6 @@ Results = dict[str, dict[str, RecordScores]]
 """The scores of the methods, by mind and by label."""
 
 Answer = tuple[Outcome, tuple[ShownPassage, ...]]
-Ratings = Mapping[tuple[str, str], Rating]
-"""Marks by case and method."""
 
 
 def entrants(
@@ -154,7 +152,6 @@ def records(
     *,
     looking_up: LookingUp | None = None,
     judge: Model | None = None,
-    people: Ratings | None = None,
     seed: int = 0,
 ) -> Plays[Inpatient, RecordEntrant, Answer, RecordPlay, Results]:
     """Returns the evaluation: records are put to methods, which do not see the keys; the seed is the bootstrap's."""
@@ -179,7 +176,7 @@ def records(
             by_mind.setdefault(entrant.mind, {})[entrant.label] = [one.scored for one in theirs]
         results: Results = {}
         for mind, methods in by_mind.items():
-            rated = await with_ratings(methods, patients, judge=judge, people=people)
+            rated = methods if judge is None else await with_ratings(methods, patients, judge)
             results[mind] = {label: scores(label, some, seed=seed) for label, some in rated.items()}
         return results
 
@@ -252,45 +249,28 @@ def shares(
     )
 
 
-def check_ratings(given: Iterable[tuple[str, str]], cases: Collection[str], methods: Collection[str]) -> None:
-    """Refuses people's marks on a record or a method that is not here."""
-    for case, method in given:
-        if case not in cases:
-            raise UserError(f"there are marks on case {case!r}, which is none of the {len(cases)} cases")
-        if method not in methods:
-            raise UserError(f"there are marks on method {method!r}, which is none of the {', '.join(methods)}")
-
-
 async def with_ratings(
-    methods: Mapping[str, Sequence[RecordPlay]],
-    patients: Sequence[Inpatient],
-    *,
-    judge: Model | None = None,
-    people: Ratings | None = None,
+    methods: Mapping[str, Sequence[RecordPlay]], patients: Sequence[Inpatient], judge: Model
 ) -> dict[str, list[RecordPlay]]:
-    """Returns plays with marks for relevance and completeness: of people where they gave some, else the judge's.
+    """Returns plays with the judge's marks for relevance and completeness.
 
-    What a method wrote is its rationale. A record that was answered with nothing that can be read has none: 0 and 0,
-    where the judge was asked, or people marked another method on it, so that no method gains by silence.
+    What a method wrote is its rationale. A record that was answered with nothing that can be read has none: 0 and 0, so
+    that no method gains by silence.
     """
-    given, cases = dict(people or {}), {patient.id: patient.case for patient in patients}
-    marked = {case for case, _ in given}
-    if judge is not None:
-        asked = [
-            Explained(cases[one.id], name, one.outcome.rationale)
-            for name, plays in methods.items()
-            for one in plays
-            if one.outcome.answers and (one.id, name) not in given
-        ]
-        marks = await rate(asked, judge)
-        given |= {(one.case.id, one.method): mark for one, mark in zip(asked, marks, strict=True)}
-        marked = set(cases)
-
-    def rating(name: str, one: RecordPlay) -> Rating | None:
-        silent = not one.outcome.failed and not one.outcome.answers and one.id in marked
-        return given.get((one.id, name), Rating(relevance=0.0, completeness=0.0) if silent else None)
-
+    cases = {patient.id: patient.case for patient in patients}
+    asked = [
+        Explained(cases[one.id], name, one.outcome.rationale)
+        for name, plays in methods.items()
+        for one in plays
+        if one.outcome.answers
+    ]
+    marks = await rate(asked, judge)
+    given = {(one.case.id, one.method): mark for one, mark in zip(asked, marks, strict=True)}
+    nothing = Rating(relevance=0.0, completeness=0.0)
     return {
-        name: [msgspec.structs.replace(one, rating=rating(name, one)) for one in plays]
+        name: [
+            one if one.outcome.failed else msgspec.structs.replace(one, rating=given.get((one.id, name), nothing))
+            for one in plays
+        ]
         for name, plays in methods.items()
     }

@@ -16,25 +16,20 @@ from polyclinic.errors import UserError
 from polyclinic.evaluations.visit_score import Scored
 from polyclinic.judging.verdicts import table_text
 from polyclinic.metrics.grades import Aspect
-from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt
-from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
+from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, PlayRules, Sitting
 from polyclinic.web.practice import Guest, Invitation, Invitations
 from polyclinic.web.refused import NotFound
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
 
-class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewClass(PlayRules, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a teacher sets."""
 
     title: _Name
     cases: Annotated[tuple[CaseAt, ...], msgspec.Meta(min_length=1, max_length=50)]
     students: Annotated[tuple[_Name, ...], msgspec.Meta(min_length=1, max_length=300)]
-    patient: str = "rules"
-    max_turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = MAX_TURNS
-    hints: bool = True  # whether students may have hints
-    undo: bool = True  # whether students may take turns back
     scores: bool = True  # whether a student sees score and truth after each visit; else once the teacher releases them
 
 
@@ -115,16 +110,9 @@ class Classes(Invitations[KeptClass, Student]):
             raise NotFound(f"this class has the cases 1 to {len(kept.set.cases)}")
         if number in student.visits:
             return self._visits.sitting(student.visits[number])
-        sitting = self._visits.begin(
-            PlayedCase(
-                case=kept.set.cases[number - 1],
-                patient=kept.set.patient,
-                max_turns=kept.set.max_turns,
-                hints=kept.set.hints,
-                undo=kept.set.undo,
-                student=student.name,
-            )
-        )
+        rules: dict[str, Any] = {name: getattr(kept.set, name) for name in PlayRules.__struct_fields__}
+        played = PlayedCase(case=kept.set.cases[number - 1], student=student.name, **rules)
+        sitting = self._visits.begin(played)
         self._change(kept, student, visits={**student.visits, number: sitting.id})
         return sitting
 

@@ -11,6 +11,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Annotated
 
 import msgspec
 
@@ -21,7 +22,7 @@ from polyclinic.events import End, Failed, Trace
 from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.tally import SharedAnswers
-from polyclinic.players.human.advice import Adviser, Hint
+from polyclinic.players.human.advice import Hint
 from polyclinic.players.human.moves import (
     ConcludeMove,
     HintMove,
@@ -51,14 +52,19 @@ _LOOKED = 500  # visits that are searched for a list, the latest first
 TRACES = "visits"  # the folder of traces, below that of practice
 
 
-class PlayedCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is played: by whom, which case, with which patient, and what is allowed."""
+class PlayRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With which patient a case is played, and what is allowed."""
+
+    patient: str = "rules"
+    max_turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = MAX_TURNS
+    hints: bool = True  # whether there are hints
+    undo: bool = True  # whether turns can be taken back
+
+
+class PlayedCase(PlayRules, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which case is played, and by whom."""
 
     case: CaseAt
-    patient: str = "rules"
-    max_turns: int = MAX_TURNS
-    hints: bool = True
-    undo: bool = True
     student: str = ""
 
 
@@ -194,9 +200,9 @@ class Sitting:
             self.notes.append(NotedDifferential(turn=self.turn, diagnoses=move.diagnoses))
         return move
 
-    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
+    def show_hint(self, hint: Hint) -> None:
         """Keeps a hint for the player."""
-        self.hints.append(GivenHint(turn=self.turn, hint=await adviser.hint(move.rung, role)))
+        self.hints.append(GivenHint(turn=self.turn, hint=hint))
 
     async def _hold(self) -> None:
         """Holds the visit; an error becomes a problem that the player sees."""
