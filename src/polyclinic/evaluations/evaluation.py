@@ -27,6 +27,7 @@ from polyclinic.errors import (
     UnknownModel,
     UserError,
     WrongKey,
+    meant,
 )
 from polyclinic.evaluations.case_pictures import cases_with_pictures
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
@@ -379,7 +380,8 @@ def check_judge(name: str | None, *, option: str = "--judge", also: str = "") ->
     """Raises a UserError for a judge that is neither a model nor the one that is `also` allowed; None is no judge."""
     if name is not None and name != also and model_of(name) is None:
         named = f"name one, such as direct/NAME{f', or {also}' if also else ''}"
-        raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; {named}")
+        near = meant(name, [also]) if also else ""
+        raise UserError(f"{option} {name!r} is not a model{near or meant_model(name)}; {named}")
 
 
 def judge_failure(lost: Mapping[str, int], of: int, problem: str, max_failures: float) -> str:
