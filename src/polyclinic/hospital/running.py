@@ -168,7 +168,7 @@ async def written_by_model(
     profiles, failures = await write_profiles(
         [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.temperature
     )
-    return residents.having(profiles=profiles), dict(failures)
+    return residents.having(profiles=profiles), dict(sorted(failures.items()))
 
 
 def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, Any]:

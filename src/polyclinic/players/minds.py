@@ -277,13 +277,12 @@ _AT_THE_DESK = (Role.DOCTOR, Role.PATIENT, Role.NURSE)
 def _person(minds: Minds, part: _PlayedPart) -> Mind[Any]:
     """Returns a person at the desk, or in the doctor's chair."""
     from polyclinic.players.human import people  # noqa: PLC0415 - see `_maker`
-    from polyclinic.players.human.advice import Adviser  # noqa: PLC0415
 
     if part.role is Role.PATIENT:
         return people.HumanPatient(minds.desk, f"{part.episode}/patient")
     if part.role is Role.NURSE:
         return people.HumanNurse(minds.desk, f"{part.role}/{part.episode}")
-    adviser = Adviser(RulesDoctor(minds.reader(part.department), minds.reader()))
+    adviser = RulesDoctor(minds.reader(part.department), minds.reader())
     if minds.chair is not None:
         return people.SeatedDoctor(minds.chair, adviser)
     return people.HumanDoctor(minds.desk, part.episode, people.order_names_of(minds._knowledge), adviser)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.floor.stays import Beds, Stays
+from polyclinic.hospital.floor.stays import Beds, Stay
 from polyclinic.hospital.plan.plan import Area, AreaKind
 from polyclinic.hospital.record.happenings import (
     Acuity,
@@ -55,23 +55,28 @@ async def lie(beds, *patients, until=60 * DAY):
         for kind, n in beds.items()
     }
 
-    def walk(patient, area):
-        patient.at = area
-        yield clock.wait(0)
-
-    stays = Stays(Beds(areas), clock, lambda who, what: story[who.who].append((round(clock.now / HOUR, 1), what)), walk)
+    bed_of, lying = Beds(areas), set()
 
     def come(number, at, acuity, in_bed, department):
         yield clock.at(at)
-        one = SimpleNamespace(who=number, department=department, acuity=acuity, at="")
-        yield from stays.stay(one, in_bed)
+        one = SimpleNamespace(who=number, department=department, acuity=acuity)
+
+        def walk(_):
+            yield clock.wait(0)
+
+        def note(what):
+            story[number].append((round(clock.now / HOUR, 1), what))
+
+        lying.add(number)
+        yield from Stay(bed_of, clock, note, walk, patient=one, inpatient=in_bed).run()
+        lying.remove(number)
 
     for number, (at, acuity, in_bed, *department) in enumerate(patients):
         story[number] = []
         clock.start(come(number, at, acuity, in_bed, *(department or ["x"])))
     async with clock:
         await clock.run(until)
-    assert stays.lying == 0 and stays.beds.free == {id: area.beds for id, area in areas.items()}
+    assert not lying and bed_of.free == {id: area.beds for id, area in areas.items()}
     return story
 
 

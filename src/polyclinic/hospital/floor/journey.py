@@ -24,12 +24,13 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.lines import Encounter, Gone, Server
 from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.floor.rota import Rota
-from polyclinic.hospital.floor.stays import Beds, Stays, handed_out
+from polyclinic.hospital.floor.stays import Beds, Stay, handed_out
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Durations, Hospital
@@ -141,7 +142,7 @@ class House:
         places = {id: area.capacity for id, area in hospital.areas.items()}
         self._resuscitation = next(iter(hospital.of_kind(AreaKind.RESUSCITATION)), "")
         self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0), resuscitation=self._resuscitation)
-        self.stays = Stays(Beds(hospital.areas), clock, self._note, self._walk)
+        self.beds = Beds(hospital.areas)
         self.inside = 0  # without those who are admitted
         self._home, *_ = [*hospital.of_kind(AreaKind.HOME), *hospital.of_kind(AreaKind.ENTRANCE)]
         self._triage = desk_of(hospital, self.ways, AreaKind.TRIAGE)
@@ -168,9 +169,11 @@ class House:
         visit.unseen = False
         if visit.care:
             self.floor.discharge(visit.care)
-        if admit is not None and ended is VisitEnd.SEEN and self.stays.admits(episode.disposition):
+        if admit is not None and ended is VisitEnd.SEEN and self.beds.admits(episode.disposition):
             self.inside -= 1
-            died = yield from self.stays.stay(visit, admit(episode))
+            note, walk = partial(self._note, visit), partial(self._walk, visit)
+            stay = Stay(self.beds, self._clock, note, walk, patient=visit, inpatient=admit(episode))
+            died = yield from stay.run()
             self.inside += 1
             if died:
                 visit.left = True
@@ -252,7 +255,7 @@ class House:
                 ended = self._conclude(visit, episode, doctor, seen)
                 self.floor.release(doctor, visit.room)
                 self.floor.refer(visit.care, "")
-                if ended is VisitEnd.SEEN and self.stays.admits(episode.disposition):
+                if ended is VisitEnd.SEEN and self.beds.admits(episode.disposition):
                     self._note(visit, handed_out(episode))
                 elif ended is VisitEnd.SEEN and (episode.dispensed or episode.withheld):
                     ended = yield from self._collect(visit, episode)

@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
 
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.lines import Encounter
@@ -67,6 +66,11 @@ class Beds:
     def kind_of(self, area: str) -> AreaKind | None:
         """Returns the kind of the area of a bed; None for ""."""
         return self._areas[area].kind if area else None
+
+    def admits(self, disposition: Disposition) -> bool:
+        """Whether somebody stays in this hospital whose plan treats so."""
+        place = FIRST.get(disposition)
+        return place is not None and (self.kind(place) is not None or self.kind("ward") is not None)
 
     def ask(self, kind: AreaKind, *, department: str, acuity: int, now: int) -> BedTicket:
         """Somebody needs a bed: it has one at once (`area`), or waits."""
@@ -122,38 +126,20 @@ def handed_out(episode: Episode, pharmacist: str = "") -> events.Dispensed:
     )
 
 
-class Stays:
-    """Care after the door."""
+class Stay:
+    """One stay of a patient; `note` writes something down about it, and `walk` lets it go to an area."""
 
     def __init__(
         self,
         beds: Beds,
         clock: Clock,
-        note: Callable[[Any, What], None],
-        walk: Callable[[Any, str], Steps],
+        note: Callable[[What], None],
+        walk: Callable[[str], Steps],
+        *,
+        patient: Encounter,
+        inpatient: Nature,
     ) -> None:
-        self.beds, self._clock, self._note, self._walk = beds, clock, note, walk
-        self.lying = 0  # patients who have been admitted and have not left
-
-    def admits(self, disposition: Disposition) -> bool:
-        """Whether somebody stays in this hospital whose plan treats so."""
-        place = FIRST.get(disposition)
-        return place is not None and (self.beds.kind(place) is not None or self.beds.kind("ward") is not None)
-
-    def stay(self, patient: Encounter, inpatient: Nature) -> Steps:
-        """Lets somebody lie in beds until it can go home; returns whether it has died there."""
-        self.lying += 1
-        one = _Stay(self, patient, inpatient)
-        died: bool = yield from one.run()
-        self.lying -= 1
-        return died
-
-
-class _Stay:
-    """One stay under way."""
-
-    def __init__(self, stays: Stays, patient: Encounter, inpatient: Nature) -> None:
-        self._stays, self._beds, self._clock = stays, stays.beds, stays._clock
+        self._beds, self._clock, self._note, self._walk = beds, clock, note, walk
         self._patient, self._inpatient = patient, inpatient
         self._bed = ""  # the area of its bed
         self._since = self._admitted = self._clock.now  # when it lay down in it, and in its first
@@ -161,6 +147,7 @@ class _Stay:
         self._operated = True
 
     def run(self) -> Steps:
+        """Lets the patient lie in beds until it can go home; returns whether it has died there."""
         legs = list(self._inpatient.legs())
         self._operated = all(place != "theatre" for place, _ in legs)
         while legs:
@@ -195,9 +182,6 @@ class _Stay:
             self._drop()
         return False
 
-    def _note(self, what: What) -> None:
-        self._stays._note(self._patient, what)
-
     # --- beds
 
     def _ask(self, kind: AreaKind) -> Steps:
@@ -225,7 +209,7 @@ class _Stay:
         before, waited = self._bed, self._clock.now - ticket.since
         stayed = self._clock.now - self._since
         self._bed = ticket.area
-        yield from self._stays._walk(self._patient, ticket.area)
+        yield from self._walk(ticket.area)
         if before:
             self._beds.give_back(before)
             self._note(events.Moved(area=ticket.area, care=ticket.kind.value, stayed=stayed, waited=waited))

@@ -6,8 +6,9 @@ The simulation asks hundreds of thousands of times; every answer is a search in 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
-from polyclinic.hospital.plan.plan import Hospital, Job
+from polyclinic.hospital.plan.plan import Hospital, Job, Member
 from polyclinic.hospital.record.happenings import DAY
 
 WEEK = 7 * DAY
@@ -59,27 +60,23 @@ class Roster:
 
     def __init__(self, hospital: Hospital) -> None:
         self._monday = OpeningHours(hospital).weekday(0) * DAY
-        self._spans: dict[str, list[tuple[str, list[tuple[int, int]]]]] = {d: [] for d in hospital.departments}
-        changes = set(range(0, WEEK, DAY))
-        for member in hospital.staff.values():
-            if member.job is Job.DOCTOR:
-                changes.update(time for span in member.week for time in span)
-                for department in member.departments:
-                    self._spans[department].append((member.id, member.week))
-        self._changes = sorted(changes)  # of the week, between which nothing does
-        self._found: dict[tuple[str, int], list[str]] = {}
+        doctors = [member for member in hospital.staff.values() if member.job is Job.DOCTOR]
+        times = {time for member in doctors for span in member.week for time in span}
+        self._changes = sorted({*range(0, WEEK, DAY), *times})  # of the week, between which nothing changes
+        self._there = {
+            department: [
+                _doctors([member for member in doctors if department in member.departments], now)
+                for now in self._changes
+            ]
+            for department in hospital.departments
+        }
 
     def doctors(self, department: str, t: int) -> list[str]:
         """Returns who is on duty, in the order of the staff; where nobody is, who comes later on that day."""
-        now = (self._monday + t) % WEEK
-        number = bisect_right(self._changes, now)
-        found = self._found.get((department, number))
-        if found is None:
-            found = self._found[department, number] = self._doctors(department, now)
-        return list(found)
+        return self._there[department][bisect_right(self._changes, (self._monday + t) % WEEK) - 1]
 
-    def _doctors(self, department: str, now: int) -> list[str]:
-        midnight = (now // DAY + 1) * DAY
-        there = self._spans.get(department, [])
-        present = [id for id, spans in there if any(begin <= now < end for begin, end in spans)]
-        return present or [id for id, spans in there if any(now <= begin < midnight for begin, _ in spans)]
+
+def _doctors(members: Sequence[Member], now: int) -> list[str]:
+    midnight = (now // DAY + 1) * DAY
+    present = [one.id for one in members if any(begin <= now < end for begin, end in one.week)]
+    return present or [one.id for one in members if any(now <= begin < midnight for begin, _ in one.week)]

@@ -8,9 +8,9 @@ and the failure is counted under its name.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +22,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.folding import Folded, fold_term
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
+from polyclinic.tasks import run_all
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -74,19 +75,14 @@ async def write_profiles(
             raise NamesDisease(f"it names a disease, {named!r}", text="\n".join(texts))
         return Profile(about=draft.about, household=draft.household, habits=draft.habits, past=draft.past)
 
-    async def write_or_fail(resident: Resident) -> Profile | PlayFailure:
-        try:
-            return await write(resident)
-        except PlayFailure as failure:
-            return failure
-
     written: dict[str, Profile] = {}
     failures: Counter[str] = Counter()
-    for begin in range(0, len(chosen), _AT_ONCE):
-        some = chosen[begin : begin + _AT_ONCE]
-        for resident, result in zip(some, await asyncio.gather(*map(write_or_fail, some)), strict=True):
-            if isinstance(result, PlayFailure):
-                failures[type(result).__name__] += 1
-            else:
-                written[resident.id] = result
+
+    async def write_or_count(resident: Resident) -> None:
+        try:
+            written[resident.id] = await write(resident)
+        except PlayFailure as failure:
+            failures[type(failure).__name__] += 1
+
+    await run_all((partial(write_or_count, resident) for resident in chosen), at_once=_AT_ONCE)
     return written, failures
