@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from cyclopts import Parameter
@@ -76,7 +76,6 @@ SHIPPED = "shipped"
 """The name of a handful of questions that come with polyclinic, to try things out."""
 
 Exam = Literal["medqa", "medmcqa", "pubmedqa", "mmlu", "any"]
-EXAMS: tuple[Exam, ...] = get_args(Exam)
 
 
 class ExamResult(NamedTuple):
