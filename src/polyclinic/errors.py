@@ -35,7 +35,7 @@
         ├── WrongAnswer      players: a mind answered with something else than it was asked for
         ├── NotAsked         judges: the run ended before the judge was asked
         ├── LeakingPersona   cli: a persona that was made names the diagnosis, or a result
-        └── CallFailure      a call of a model came to nothing
+        └── CallFailure      a call to a model failed
             ├── ModelError       the model misbehaved: it answered, and the answer cannot be used
             │   ├── UnreadableReply   not what was asked for, also when asked again
             │   │   ├── CutOff        the answer ended before its end: it was longer than max_tokens allows
@@ -180,7 +180,7 @@ class PersonLeft(PolyclinicError):
 
 
 class CallFailure(PlayFailure):
-    """A call of a model came to nothing.
+    """A call to a model failed.
 
     Args:
         text: what the model said.

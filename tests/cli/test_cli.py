@@ -208,6 +208,8 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
     assert "CASE is missing" in complaint("consult")
     for typed, says in {
         ("--case", file): "--case is gone; use consult CASE",
+        (file, "--resume"): "--resume is gone; use the same command with the same --out",
+        (file, "--timeuot", "3"): "no option --timeuot (did you mean --set models.timeout=VALUE?)",
         (file, "--doctors"): "--doctors needs a value",
         (file, "--doctors", "--json"): "--doctors needs a value",
         (file, "--set", "team.order=circle"): "team.order circle; allowed: parallel, sequential",

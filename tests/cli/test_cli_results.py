@@ -126,6 +126,7 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
             assert "the same command goes on from there" in done.stderr and "missing: " in done.stderr
             assert json.loads((tmp_path / "out" / "results.json").read_bytes())["stopped"]
             assert "so far" in run("results", "show", tmp_path / "out", "--rows", "runs").stdout
+            assert "\nstopped: " in (told := run("results", "show", tmp_path / "out").stdout) and "finished" not in told
         joined = json.loads(run(*command, "--json").stdout)
         assert [one["n"] for one in joined["methods"]] == [12, 12]
         assert endpoint.requests == 24

@@ -116,7 +116,7 @@ def test_every_method_is_a_solver_of_its_name():
     assert all(registry_lookup("solver", f"polyclinic/{method}") is SOLVERS[method] for method in METHODS)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["zero_shot", "medprompt", "medagents", "tree_of_reasoning"])
 async def test_every_method_answers_other_peoples_questions(method, tmp_path):
     async with Endpoint(answers=always("B")) as endpoint:
         log = await run(foreign(), tmp_path, endpoint, f"polyclinic/{method}")

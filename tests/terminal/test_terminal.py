@@ -13,7 +13,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.cli.show import diagnosis_text
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model import Usage
-from polyclinic.terminal.figures import low_to_high, number, with_ends
+from polyclinic.terminal.figures import low_to_high, money, number, with_ends
 from polyclinic.terminal.screen import console, plain, tables_as_csv
 from polyclinic.terminal.tables import few_line, table
 from polyclinic.terminal.usage import show_usage
@@ -180,6 +180,12 @@ def test_where_no_table_is_printed_it_is_said(capsys):
         console().print("a word")
     out, err = capsys.readouterr()
     assert not out and "no table" in err
+
+
+@each_row("value, told", [(0.00002, "0.000020"), (0.0, "0.0000"), (12.5, "12.5000"), (None, "–")])
+def test_a_cost_is_never_rounded_to_nothing(value, told):
+    assert money(value) == told
+    assert value is None or money(value, 3) == f"≥ {told}"
 
 
 def test_figures_travel_between_processes():

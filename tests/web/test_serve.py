@@ -81,7 +81,7 @@ serving = Serving([Path({str(runs)!r})])
 async def end():
     print("ended")
     stop()
-serving.on_end(end)
+serving.ending.append(end)
 with bound("127.0.0.1", 0) as taken:
     threading.Thread(target=stop, args=(address(taken, "127.0.0.1"),)).start()
     serve(serving, taken)

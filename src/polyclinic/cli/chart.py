@@ -160,26 +160,24 @@ def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: dict[s
     language, truth = case.presentation.language, case.truth
     screen.print()
     screen.rule(Text(words["truth"], style="bold"), align="left", style="dim")
-    named = [f"{d.name}{f' ({d.icd10})' if d.icd10 else ''}" for d in truth.diagnoses]
-    print_section(screen, words["diagnosis"], "\n".join(named))
-    if truth.severity:
-        print_section(screen, words["severity"], words["severities"][truth.severity])
     # What else it might be, in the source's order, with probabilities where there are any.
     shares = {} if truth.probabilities is msgspec.UNSET else dict(truth.probabilities)
-    listed = [words["likely"].format(name=name, percent=100 * share) for name, share in shares.items()]
-    if listed := [*listed, *(name for name in truth.differential if name not in shares)]:
-        print_section(screen, words["differential"], "\n".join(listed))
-    if truth.acuity:
-        print_section(screen, words["acuity"], words["acuities"][truth.acuity - 1])
-    if case.department:
-        known = knowledge.departments.get(case.department)
-        department = case.department if known is None else known.name.get(language)
-        print_section(screen, words["department"], department)
-    for name, items in ((words["rationale"], truth.rationale), (words["treatment"], truth.treatment)):
-        if items:
-            print_section(screen, name, "\n".join(f"• {item}" for item in items))
+    likely = [words["likely"].format(name=name, percent=100 * share) for name, share in shares.items()]
+    department = knowledge.departments.get(case.department)
     disease = knowledge.disease_named(truth.diagnoses[0].name)
+    sections = {
+        "diagnosis": "\n".join(f"{d.name}{f' ({d.icd10})' if d.icd10 else ''}" for d in truth.diagnoses),
+        "severity": words["severities"][truth.severity] if truth.severity else "",
+        "differential": "\n".join([*likely, *(name for name in truth.differential if name not in shares)]),
+        "acuity": words["acuities"][truth.acuity - 1] if truth.acuity else "",
+        "department": case.department if department is None else department.name.get(language),
+        "rationale": "\n".join(f"• {item}" for item in truth.rationale),
+        "treatment": "\n".join(f"• {item}" for item in truth.treatment),
+        "disposition": "",
+        "answers": ", ".join(truth.answers),
+    }
     if disease is not None and truth.severity and truth.treatment:
-        print_section(screen, words["disposition"], words["dispositions"][disease.plan(truth.severity).disposition])
-    if truth.answers:
-        print_section(screen, words["answers"], ", ".join(truth.answers))
+        sections["disposition"] = words["dispositions"][disease.plan(truth.severity).disposition]
+    for name, told in sections.items():
+        if told:
+            print_section(screen, words[name], told)

@@ -1,4 +1,4 @@
-"""`polyclinic memory`: shows what a doctor remembers, builds memories from others, and lets a doctor read a corpus."""
+"""`polyclinic memory`: shows the memory of a doctor, builds memories from others, and lets a doctor read a corpus."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _FOLDER = Parameter(metavar="DIR", validator=_check_folder)
 
 
 def _of_file(file: Path) -> OpenedMemory:
-    """Returns what 'memory show --out' exported; its vectors are still to be made."""
+    """Reads a file of 'memory show --out'; its vectors are still to be made."""
     entries, passages = list[New](), dict[str, list[StudyRecord]]()
     nothing: Vectors = np.zeros(0, dtype=np.float32)
     for line_number, line in read_lines(file):
@@ -105,13 +105,13 @@ def _of_file(file: Path) -> OpenedMemory:
 
 
 def _texts(held: OpenedMemory) -> list[str]:
-    """Returns what the vectors are made of."""
+    """Returns the texts of the vectors."""
     of_patients = [new.entry.asked.query for new in held.news]
     return of_patients + [record.query for one in held.read for record in one.studied.records]
 
 
 def _with_vectors(held: OpenedMemory, vectors: Iterator[Any], embedder: str, dimensions: int) -> OpenedMemory:
-    """Returns the same with other vectors, which are those of its texts, in their order."""
+    """Returns the same with other vectors, in the order of its texts."""
     made, about = OpenedMemory(held.folder, None, None), {"embedder": embedder, "dimensions": dimensions}
     if held.memory is not None:
         made.memory = DoctorMemory(msgspec.structs.replace(held.memory.about, **about))
@@ -125,7 +125,7 @@ def _with_vectors(held: OpenedMemory, vectors: Iterator[Any], embedder: str, dim
 
 
 def _counts(held: OpenedMemory) -> dict[str, Any]:
-    """Returns how much there is of each task, with the number of the last patient."""
+    """Returns the number of entries of each task, and the number of the last patient."""
     tasks = {task.value: {"records": 0, "experience": 0} for task in _TASKS}
     for new in held.news:
         tasks[new.task.value]["records" if isinstance(new.entry, MedicalRecord) else "experience"] += 1
@@ -137,7 +137,7 @@ def _counts(held: OpenedMemory) -> dict[str, Any]:
 
 
 def _choices(entries: Sequence[New], file: Path) -> str:
-    """Returns the name of the choices that the answers are among; every entry has those of its task."""
+    """Returns the name of the options of the answers; every entry has those of its task."""
     of: dict[ClinicalTask, dict[str, None]] = {task: {} for task in ClinicalTask}
     for one in entries:
         of[one.task].update(dict.fromkeys(one.entry.asked.options))
@@ -250,7 +250,7 @@ async def _show_near(
 
 
 def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
-    """Prints how much is in each memory of a run of the hospital, or of several practices."""
+    """Prints the size of each memory of a run of the hospital, or of several practices."""
     memories = {}
     for folder in folders:
         with open_what_is_remembered(folder) as held:
@@ -375,7 +375,7 @@ def _write(held: Sequence[OpenedMemory], notes: Sequence[Note], out: Path) -> No
     note(f"{entries:,} entries of {counted(len(held), 'source')}{once}, vectors by {names}: {out}")
 
 
-_TOGETHER = 32  # Passages that are read at once, and kept together
+_TOGETHER = 32  # passages that are read at the same time, and kept together
 
 
 async def read(
@@ -393,7 +393,7 @@ async def read(
     json: Json = False,
     models: Models = MODELS,
 ) -> None:
-    """Reads passages that were not read, keeps what was answered rightly, and prints what came of it.
+    """Reads new passages, keeps the questions that were answered rightly, and prints how many.
 
     Args:
         folder: Folder of the memory, which may be new.
@@ -468,7 +468,7 @@ async def read(
 
 
 def _show_read(library: ReadingLibrary, new: int, folder: Path, session: Session, *, json: bool) -> None:
-    """Prints what was read so far."""
+    """Prints the state of the reading."""
     # The records of a passage are in the library, and not kept with it.
     refused = sum((Counter(one.refused) for one in library.passages.values()), Counter[str]())
     wrong = sum(one.wrong for one in library.passages.values())

@@ -30,30 +30,26 @@ from polyclinic.terminal.usage import show_usage
 async def patient_test(
     *,
     cases: options.Cases,
-    out: Annotated[options.NewFile, Parameter(help="File for the set, in AIE's labelled layout.")],
-    mind: Annotated[
-        str,
-        options.MIND,
-        Parameter(
-            name=("--writer", "--mind"),
-            help="Writer of the questions: rules, for generated cases, or a model such as direct/NAME.",
-        ),
-    ] = "rules",
-    limit: Annotated[
-        int, options.POSITIVE, Parameter(help="Number of cases, from the first; the paper has 50.")
-    ] = CASES,
-    rounds: Annotated[
-        int, options.POSITIVE, setting("patient-test"), Parameter(help="Rounds of dialogue a case.")
-    ] = ROUNDS,
+    out: options.NewFile,
+    mind: Annotated[str, options.MIND, Parameter(name=("--writer", "--mind"))] = "rules",
+    limit: Annotated[int, options.POSITIVE] = CASES,
+    rounds: Annotated[int, options.POSITIVE, setting("patient-test")] = ROUNDS,
     layout: options.Layout = None,
     strict: options.StrictSetting = False,
-    seed: Annotated[options.Seed, Parameter(help="Random seed of questions from rules.")] = 0,
+    seed: options.Seed = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
     reuse: options.Reuse = None,
     invocation: options.Invoked = NOT_INVOKED,
 ) -> None:
-    """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
+    """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer.
+
+    Args:
+        out: File for the set, in AIE's labelled layout.
+        mind: Writer of the questions: rules, for generated cases, or a model such as direct/NAME.
+        limit: Number of cases, from the first; the paper has 50.
+        rounds: Rounds of dialogue a case.
+    """
     options.check_new(out, force=force)
     kept = options.BesideFile(out=out, reuse=reuse, invocation=invocation)
     if mind != "rules" and model_of(mind) is None:

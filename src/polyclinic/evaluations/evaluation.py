@@ -27,6 +27,7 @@ from polyclinic.errors import (
     UnknownModel,
     UserError,
     WrongKey,
+    meant,
 )
 from polyclinic.evaluations.case_pictures import cases_with_pictures
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
@@ -271,6 +272,12 @@ class Plan:
     failure: Callable[[Any], str] = lambda _: ""
     check: Callable[[Any], None] = lambda _: None
 
+    @property
+    def seats(self) -> list[str]:
+        """Everybody who plays in a visit."""
+        others = [] if self.visits is None else [self.visits.patient, self.visits.examiner]
+        return [*self.doctors, *others]
+
 
 @dataclass(kw_only=True)
 class Setup(Generic[S]):
@@ -373,7 +380,8 @@ def check_judge(name: str | None, *, option: str = "--judge", also: str = "") ->
     """Raises a UserError for a judge that is neither a model nor the one that is `also` allowed; None is no judge."""
     if name is not None and name != also and model_of(name) is None:
         named = f"name one, such as direct/NAME{f', or {also}' if also else ''}"
-        raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; {named}")
+        near = meant(name, [also]) if also else ""
+        raise UserError(f"{option} {name!r} is not a model{near or meant_model(name)}; {named}")
 
 
 def judge_failure(lost: Mapping[str, int], of: int, problem: str, max_failures: float) -> str:
@@ -473,7 +481,7 @@ def _where(plan: Plan, options: object, config: RunOptions) -> str | None:
     if config.on is None:
         return None
     check_site(config.on)
-    if HUMAN in (*plan.doctors, *(() if plan.visits is None else (plan.visits.patient,))):
+    if HUMAN in plan.seats:
         raise UserError(f"--on {config.on}: a person plays in one process; leave it out")
     if isinstance(options, BatchOption) and options.batch_api:
         note(f"models.batch-api: asked from here, in one file; no worker of --on {config.on} is kept waiting for it")
@@ -488,8 +496,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Op
     models = [name for name in (*plan.judges, *plan.models) if name is not None and model_of(name) is not None]
     batches = False
     if isinstance(options, BatchOption):
-        asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]
-        talking = plan.visits is not None and plan.in_person
+        asked, talking = [*plan.seats, *models], plan.visits is not None and plan.in_person
         batches = check_batches(run.config, asked, wanted=options.batch_api, methods=plan.methods, talking=talking)
     async with AsyncExitStack() as stack:
         if plan.visits is None:
@@ -501,7 +508,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[Op
             yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up, stack=stack)
             return
         visits = plan.visits
-        desk = open_desk(options, [*plan.doctors, visits.patient]) if isinstance(options, SessionOption) else Desk()
+        desk = open_desk(options, plan.seats) if isinstance(options, SessionOption) else Desk()
         players = await stack.enter_async_context(
             run.players(
                 plan.doctors,

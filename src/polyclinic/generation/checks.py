@@ -34,22 +34,14 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """
 
     drawn: DrawnPatient
+    disease: Disease
+    severity: Severity
     age: float
     sex: Sex
     shown: Mapping[str, tuple[float | str, ...]]
     done: frozenset[str]  # the ids of the examinations that have results
     present: frozenset[str]  # the ids of the symptoms and circumstances that are there
     body: DiseaseBody  # what its disease makes of the body
-
-    @property
-    def disease(self) -> Disease:
-        """What it has."""
-        return self.drawn.disease
-
-    @property
-    def severity(self) -> Severity:
-        """How ill it is."""
-        return self.drawn.severity
 
     def number(self, item: str) -> float | None:
         """Returns the first number that stands under an item, or None."""
@@ -74,13 +66,6 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         shown = ((item, value) for item in items for value in self.shown.get(item, ()))
         return ", ".join(f"{item} {value if isinstance(value, str) else f'{value:g}'}" for item, value in shown)
 
-    def is_touched(self, quantities: Iterable[str]) -> bool:
-        """Returns whether its disease changes one of some quantities, or has a criterion on it."""
-        ways = self.body.ways[self.severity]
-        return any(
-            q in self.body.quantities or any(q in way.numbers or q in way.states for way in ways) for q in quantities
-        )
-
 
 def checked(patient: DrawnPatient, knowledge: Knowledge) -> CheckedPatient:
     """Returns a drawn patient as its record shows it."""
@@ -96,6 +81,8 @@ def checked(patient: DrawnPatient, knowledge: Knowledge) -> CheckedPatient:
         done.add(examination)
     return CheckedPatient(
         drawn=patient,
+        disease=patient.disease,
+        severity=patient.severity,
         age=person.age,
         sex=person.sex,
         shown=shown,

@@ -58,29 +58,29 @@ _WORSE: dict[Language, str] = {
 
 
 _HOURS = (19, 20, 21, 12, 10, 16, 8)
-"""At which somebody may read, the one that it likes best first; it takes an hour."""
+"""Hours for reading, in order of preference; reading takes an hour."""
 
 _LOOKED_AT = 50
-"""Passages that say in which language a corpus is."""
+"""Passages that determine the language of a corpus."""
 
 
 @dataclass(kw_only=True)
 class _Visit:
-    """A visit from which somebody may learn."""
+    """A visit from which a doctor may learn."""
 
     holder: str
     case: str
     key: str
     language: Language
     answered: tuple[AnsweredTask, ...]
-    # Of each task, all that was right; of an outcome the answer itself, or nothing
+    # The right answers of each task; with outcomes, the given answer or nothing
     right: dict[ClinicalTask, tuple[str, ...]] = field(default_factory=dict)
-    lessons: dict[ClinicalTask, Signal] = field(default_factory=dict)  # what will come of those that were wrong
+    lessons: dict[ClinicalTask, Signal] = field(default_factory=dict)  # from wrong answers
 
 
 @dataclass(eq=False)
 class HospitalLearning:
-    """What all doctors of a run learn."""
+    """The learning of all doctors of a run."""
 
     setup: LearningSetup
     knowledge: Knowledge
@@ -88,11 +88,11 @@ class HospitalLearning:
     log: Log
     publish: Callable[[Publication], None]  # hands new memories to the clinic, and to the folder of the run
     reflect: Learn | None  # lets a doctor draw a lesson; None if its mind cannot
-    keep: Callable[[str, Sequence[PassageRead]], None] = lambda *_: None  # keeps what somebody has read
-    version: str = field(init=False)  # of what is read now
+    keep: Callable[[str, Sequence[PassageRead]], None] = lambda *_: None  # keeps passages that were read
+    version: str = field(init=False)  # current
     _open: dict[str, _Visit] = field(init=False, default_factory=dict)  # by patient, until the follow-up
     _told: list[_Visit] = field(init=False, default_factory=list)  # judged since the last publication
-    _read: list[tuple[str, Signal]] = field(init=False, default_factory=list)  # who has begun to read, since then
+    _read: list[tuple[str, Signal]] = field(init=False, default_factory=list)  # readings since then
     _next: Signal | None = field(init=False, default=None)  # the next publication
     _due: int = field(init=False, default=0)  # when
     _cases: Counter[str] = field(init=False, default_factory=Counter)  # told of, by holder
@@ -105,7 +105,7 @@ class HospitalLearning:
         return msgspec.structs.replace(request, memory=self.version)
 
     def over(self, patient: str, case: Case, episode: Episode) -> None:
-        """A visit is over at which the patient was seen."""
+        """Takes note of the end of a visit."""
         if not self.setup.learns or not episode.answered:
             return
         held = episode.seen[-1]
@@ -122,19 +122,19 @@ class HospitalLearning:
             self._open[patient] = visit
 
     def followed_up(self, patient: str, outcome: str) -> None:
-        """How a patient is after its last visit is known."""
+        """Takes note of the outcome of a patient's last visit."""
         visit = self._open.pop(patient, None)
         if visit is not None:
             well = outcome in _WELL
             self._learn(visit, {one.task: (one.answer,) if well and one.answer else () for one in visit.answered})
 
     def morning(self) -> Steps:
-        """Waits for the publication of this very moment, where there is one."""
+        """Waits for a publication that is due now."""
         if self._next is not None and self.clock.now >= self._due:
             yield self._next
 
     async def finish(self) -> None:
-        """Publishes what was learnt last, at the end of the run, so that the memories can be used in another."""
+        """Publishes the last lessons at the end of the run, so that another run can use the memories."""
         if not self._told and not self._read:
             return
         steps = self._publish()
@@ -145,7 +145,7 @@ class HospitalLearning:
                 lesson = steps.send(await lesson.task)
 
     def _truth(self, case: Case, visit: _Visit) -> dict[ClinicalTask, tuple[str, ...]]:
-        """Returns what was right; of a plan nothing, where it was one of another disease."""
+        """Returns the right answers; none for the plan of another disease."""
         named, severity = case.truth.diagnoses, case.truth.severity
         disease = self.knowledge.disease_named(named[0].name) if named else None
         if disease is None:
@@ -184,7 +184,7 @@ class HospitalLearning:
         self._expect()
 
     def reads(self, holder: str, came: Signal) -> None:
-        """Somebody has begun to read; what comes of it is known at the next midnight."""
+        """Takes note of a reading, whose result is published at the next midnight."""
         self._read.append((holder, came))
         self._expect()
 
@@ -211,7 +211,7 @@ class HospitalLearning:
                     drawn: LessonDrawn = yield visit.lessons[one.task]
                     lesson = Lesson(drawn.principle, drawn.after) if drawn.principle else None
                 elif self.setup.feedback == "outcome" and one.answer and not right:
-                    # Nobody knows what would have been right; that it was not this, perhaps.
+                    # The right answer is unknown, but probably not this one.
                     lesson = Lesson(_WORSE[visit.language].format(answer=one.answer), "")
                 after = visit.answered[n + 1 :]
                 entry = entry_of(
@@ -263,7 +263,7 @@ class HospitalLearning:
             derive(seed, holder, "reading").shuffle(order)
             for day in range(days):
                 shifts = [[shift for shift in one.shifts if weekday(day) in shift.days] for one in members]
-                # An hour at which somebody is not on duty.
+                # An hour at which one of them is off duty.
                 hour = next((hour for hour in _HOURS if any(_is_off(theirs, hour) for theirs in shifts)), None)
                 if hour is None:
                     continue
@@ -292,7 +292,7 @@ def _is_off(shifts: Iterable[Shift], hour: int) -> bool:
 
 
 def read_whole(corpus: str, language: Language) -> list[Passage]:
-    """Returns what there is to read in a corpus, in its order."""
+    """Returns the passages of a corpus, in its order."""
     with Corpus(find_corpus(corpus)) as opened:
         found = list(opened.passages())
     if not found:

@@ -21,7 +21,6 @@ from polyclinic.cases.loaders.reader import read_rows
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_file, json_lines, read_records
 from polyclinic.frames import cell_text, csv_text
-from polyclinic.language.language import Language
 from polyclinic.seals import seal
 from polyclinic.statistics.agreement import Level
 from polyclinic.yaml_files import read_yaml
@@ -63,20 +62,11 @@ class Answers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SheetQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A question in both languages, and the kind of its answers."""
+    """A question in both languages, and what may be answered."""
 
     en: str
     zh: str
-    kind: str
-
-    def text(self, language: Language) -> str:
-        """Returns the question in a language."""
-        return self.zh if language == "zh" else self.en
-
-    @property
-    def answers(self) -> Answers:
-        """What may be answered."""
-        return _kinds()[self.kind]
+    answers: Answers  # what may be answered
 
 
 class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,11 +112,6 @@ class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def forms() -> Mapping[str, SheetForm]:
     """Returns the forms by name."""
     return read_yaml(Path(__file__).with_name("forms.yaml"), dict[str, SheetForm])
-
-
-@functools.cache
-def _kinds() -> Mapping[str, Answers]:
-    return read_yaml(Path(__file__).with_name("kinds.yaml"), dict[str, Answers])
 
 
 def form_named(name: str) -> SheetForm:

@@ -114,17 +114,14 @@ class SeveralReader:
 
     def weigh(self, observations: Sequence[Observation], presentation: Presentation | None = None) -> Weighed:
         """Finds the diseases that together explain what was observed."""
-        prior = np.zeros(len(self.diseases)) if presentation is None else self.person(presentation)
+        prior, plain = self._prior(presentation), self._plain(observations, presentation)
         chosen: list[int] = []
-        plain = self._plain(observations, presentation)
-        parts = self._parts(plain, chosen)
         for _ in range(len(self.diseases)):
-            weights = parts.sum(axis=0) + prior
+            weights = self._parts(plain, chosen).sum(axis=0) + prior
             worst = min(chosen, key=lambda d: weights[d], default=None)
             if worst is not None and weights[worst] < _SPARE:
                 # What was found later explains what it was chosen for.
                 chosen.remove(worst)
-                parts = self._parts(plain, chosen)
                 continue
             gains = weights.copy()
             gains[chosen] = -math.inf
@@ -132,18 +129,20 @@ class SeveralReader:
             if gains[best] <= _SPARE:
                 break
             chosen.append(best)
-            parts = self._parts(plain, chosen)
-        weights = parts.sum(axis=0) + prior
-        by_id = dict(zip(self.ids, weights.tolist(), strict=True))
-        return Weighed(tuple(self.ids[d] for d in chosen), by_id, parts)
+        return self._weighed(plain, chosen, prior)
 
     def beside(
         self, observations: Sequence[Observation], given: Iterable[str], presentation: Presentation | None = None
     ) -> Weighed:
         """Weighs every disease beside others that are given; those that are not known are passed over."""
-        prior = np.zeros(len(self.diseases)) if presentation is None else self.person(presentation)
         chosen = [self.ids.index(disease) for disease in given if disease in self.ids]
-        parts = self._parts(self._plain(observations, presentation), chosen)
+        return self._weighed(self._plain(observations, presentation), chosen, self._prior(presentation))
+
+    def _prior(self, presentation: Presentation | None) -> Vector:
+        return np.zeros(len(self.diseases)) if presentation is None else self.person(presentation)
+
+    def _weighed(self, observations: Sequence[Observation | None], chosen: list[int], prior: Vector) -> Weighed:
+        parts = self._parts(observations, chosen)
         weights = dict(zip(self.ids, (parts.sum(axis=0) + prior).tolist(), strict=True))
         return Weighed(tuple(self.ids[d] for d in chosen), weights, parts)
 

@@ -111,20 +111,15 @@ def _holds(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]
     if when is None:
         return True
     age = _ADULT if patient.age is None else patient.age
-    if when.age_at_least is not None and age < when.age_at_least:
-        return False
-    if when.age_below is not None and age >= when.age_below:
-        return False
-    if when.pregnant is not None and when.pregnant != patient.pregnant:
-        return False
-    known: list[bool | None] = []
-    if when.sex is not None:
-        known.append(None if patient.sex is None else patient.sex == when.sex)
-    if when.days_at_most is not None:
-        known.append(None if patient.days is None else patient.days <= when.days_at_most)
-    if when.finding is not None:
-        known.append(meets(when.finding, items, patient.findings))
-    return False if False in known else None if None in known else True
+    so: list[bool | None] = [
+        when.age_at_least is None or age >= when.age_at_least,
+        when.age_below is None or age < when.age_below,
+        when.pregnant in (None, patient.pregnant),
+        when.sex is None or (None if patient.sex is None else patient.sex == when.sex),
+        when.days_at_most is None or (None if patient.days is None else patient.days <= when.days_at_most),
+        when.finding is None or meets(when.finding, items, patient.findings),
+    ]
+    return False if False in so else None if None in so else True
 
 
 class StoppedMedicine(Data):

@@ -1,4 +1,4 @@
-"""What is remembered of a patient: a record of a right answer, or what a wrong one taught; and the text that finds it.
+"""Entries of a memory: a record of a right answer, or a principle from a wrong one; and the text that finds them.
 
 Paper: Li et al., Agent Hospital, arXiv:2405.02957, §4.3. A patient is found again by what is known of it, one statement
 a line (§4.3.1). In a prompt a memory stands between rows of equals signs, which its own text cannot contain.
@@ -38,9 +38,9 @@ class AskedTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A task on a patient, as it is kept: by what it is found again, and what was asked."""
 
     case: str  # the patient
-    number: int  # which patient of the practice it was, from 1
-    query: str  # what is compared with the query of another (§4.3.1): symptoms; and the result; and the plans
-    options: tuple[str, ...]  # the texts of what could be chosen, in the order of the question
+    number: int  # of the patient in the practice, from 1
+    query: str  # the text that is compared (§4.3.1): symptoms, and the result, and the plans
+    options: tuple[str, ...]  # the options, in the order of the question
 
 
 class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -49,7 +49,7 @@ class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     asked: AskedTask
     answer: str
     reasoning: str = ""
-    led_to: tuple[ClinicalTask, ...] = ()  # the tasks after it that came out right
+    led_to: tuple[ClinicalTask, ...] = ()  # the later tasks that were done rightly
     judged_by: str = "truth"  # who said that it was right: `truth`, or `outcome`
 
 
@@ -106,7 +106,7 @@ def entry_of(
     return Experience(asked=asked, before=answer, after=after, right=right, principle=principle, judged_by=judged_by)
 
 
-PHYSICAL = "physical-examination"  # Free in the paper's hospital, and none of the sixteen that a doctor chooses from
+PHYSICAL = "physical-examination"  # free in the paper's hospital, and not among the sixteen options
 
 GRADES: dict[Language, dict[Severity, str]] = {
     "en": {"mild": "mild", "moderate": "moderate", "severe": "severe"},
@@ -148,7 +148,7 @@ def unmarked(text: str) -> str:
 
 _DECADE = 10
 
-_MARKED = 1.5  # A result so many times beyond its limit is markedly high, or low
+_MARKED = 1.5  # a result beyond its limit by this factor is markedly high or low
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 

@@ -23,10 +23,10 @@ from polyclinic.retrieval.embedders import BUILT_IN, ENDPOINT, Embedder, Text, b
 from polyclinic.retrieval.library import endpoint_embedder
 from polyclinic.retrieval.store import Vectors
 
-_AT_ONCE = 1 << 19  # So many numbers are added up at once, so that what is read stays near
-_MOST = 127  # The largest whole number that a byte holds, either way
-_UNITS = (1, 2, 3, 4)  # The smallest number of a vector is one of these
-_CLOSE = 1e-5  # So near a whole number is what was one before it was divided
+_AT_ONCE = 1 << 19  # numbers that are added up at once, so that they stay in the cache
+_MOST = 127  # the largest whole number of a signed byte
+_UNITS = (1, 2, 3, 4)  # the smallest number of a vector is one of these
+_CLOSE = 1e-5  # tolerance for a number that was whole before the division
 
 _FIRST_ROOM = 256
 
@@ -42,7 +42,7 @@ def with_room(array: NDArray[S], n: int, axis: int = 0) -> NDArray[S]:
 
 
 class WholeVector(NamedTuple):
-    """A vector in whole numbers: where they are not 0, what they are, and the length of all of them."""
+    """A vector in whole numbers: the places of those that are not 0, the numbers, and the length of the vector."""
 
     places: NDArray[np.intp]
     numbers: NDArray[np.int8]
@@ -50,7 +50,7 @@ class WholeVector(NamedTuple):
 
 
 def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
-    """Returns a vector in whole numbers; None if it has none that are small enough."""
+    """Returns a vector in whole numbers; None if they would be too large."""
     places = np.flatnonzero(vector)
     said = vector[places].astype(float)
     if not len(places):
@@ -65,7 +65,7 @@ def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
 
 
 class CountedVectors:
-    """Vectors in whole numbers; a number of all of them is a row, so that of a query that is mostly 0 few are read."""
+    """Vectors in whole numbers, one per column: a query that is mostly 0 reads few rows."""
 
     def __init__(self, dimensions: int) -> None:
         self._n, self._longest = 0, 0.0
@@ -73,7 +73,7 @@ class CountedVectors:
         self._shrink: NDArray[np.float32] = np.zeros(_FIRST_ROOM, dtype=np.float32)
 
     def add(self, counts: WholeVector) -> None:
-        """Takes a vector in."""
+        """Adds a vector."""
         self._numbers, self._shrink = with_room(self._numbers, self._n + 1, 1), with_room(self._shrink, self._n + 1)
         self._numbers[counts.places, self._n] = counts.numbers
         self._shrink[self._n] = 1 / counts.length
@@ -82,7 +82,7 @@ class CountedVectors:
 
     def nearest(self, query: WholeVector, k: int) -> Nearest:
         """Returns the places of the `k` vectors nearest to a query; of equals, the first."""
-        # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
+        # By the inequality of Cauchy and Schwarz; an overflow on the way cancels out in the end.
         fits = query.length * self._longest <= _MOST
         sums: NDArray[Any] = np.zeros(self._n, dtype=np.int8 if fits else np.int32)
         by_number = [
@@ -98,11 +98,11 @@ class CountedVectors:
 
     @classmethod
     def of(cls, parts: Sequence[tuple[CountedVectors, int]]) -> CountedVectors:
-        """Returns so many of the first of each, one after the other; it must not grow."""
+        """Returns the first vectors of each part, one part after the other; it must not grow."""
         made = cls(0)
         made._n, made._longest = sum(n for _, n in parts), max((part._longest for part, _ in parts), default=0.0)
         numbers, shrink = [part._numbers[:, :n] for part, n in parts], [part._shrink[:n] for part, n in parts]
-        # A single one is read where it is.
+        # A single one is not copied.
         made._numbers = numbers[0] if len(parts) == 1 else np.concatenate(numbers, axis=1)
         made._shrink = shrink[0] if len(parts) == 1 else np.concatenate(shrink)
         return made
@@ -116,7 +116,7 @@ _OF_LINE, _OF_WORD, _OF_RESULT = 1.0, 1.0, 2.0
 
 
 class CaseWordsEmbedder:
-    """Makes vectors of what is said of patients; see `polyclinic.retrieval.embedders.Embedder`."""
+    """Makes vectors of statements about patients; see `polyclinic.retrieval.embedders.Embedder`."""
 
     name = "case-words"
 
@@ -162,13 +162,13 @@ _PROBE = "a cough"
 
 
 def check_memory_embedder(name: str) -> None:
-    """Raises a UserError where no embedder of memories has that name."""
+    """Raises a UserError if no embedder of memories has that name."""
     if name not in (CASE_WORDS, *BUILT_IN) and not (name.startswith(ENDPOINT) and name != ENDPOINT):
         raise UserError(f"no embedder {name!r}; there are: {CASE_WORDS}, {', '.join(BUILT_IN)}, direct/NAME")
 
 
 def asked_for(name: str) -> list[str]:
-    """Returns what must be opened with a session for that embedder: the model of an endpoint's, else nothing."""
+    """Returns the models that a session must open for an embedder."""
     return [name] if name.startswith(ENDPOINT) else []
 
 
@@ -181,7 +181,7 @@ def memory_embedder(name: str, session: Session) -> Embedder:
 
 
 async def dimensions_of(embedder: Embedder) -> int:
-    """Returns how many numbers a vector has."""
+    """Returns the length of its vectors."""
     return len(await embedder.query(_PROBE))
 
 
@@ -213,7 +213,7 @@ class MemoryLibrary(Generic[E]):
     def __init__(self, dimensions: int) -> None:
         self.entries: list[E] = []
         self._vectors: Vectors = np.zeros((_FIRST_ROOM, dimensions), dtype=np.float32)
-        # None once a vector came that is not of whole numbers.
+        # None once a vector was added that is not of whole numbers.
         self._counted: CountedVectors | None = CountedVectors(dimensions)
 
     def __len__(self) -> int:
@@ -229,7 +229,7 @@ class MemoryLibrary(Generic[E]):
         return zip(self.entries, self.vectors, strict=True)
 
     def add(self, entry: E, vector: NDArray[np.float32]) -> None:
-        """Takes an entry in, with the vector of its query."""
+        """Adds an entry with the vector of its query."""
         self._vectors = with_room(self._vectors, len(self) + 1)
         self._vectors[len(self)] = vector
         counts = None if self._counted is None else counts_of(vector)
@@ -267,7 +267,7 @@ def nearest_rows(vectors: Vectors, query: NDArray[np.float32], k: int) -> Neares
 def _nearest(scores: NDArray[np.float32], k: int, *, scale: float = 1.0) -> Nearest:
     """Returns the places of the `k` largest scores, whose cosines are `scale` times as much; of equals, the first."""
     least = np.partition(scores, -k)[-k] if 0 < k < len(scores) else -np.inf
-    # What is equal in the decimals that count must not depend on its last bits.
+    # Cosines that are equal in these decimals must not be ordered by their last bits.
     places = np.flatnonzero(scores >= least - 2 * 10.0**-_DECIMALS / scale)
     rounded = np.round(scores[places] * np.float32(scale), _DECIMALS)
     order = np.lexsort((places, -rounded))[:k]

@@ -1,7 +1,7 @@
-"""What a doctor remembers, task by task: a library of records and a base of experience (§4.3), kept in a file.
+"""The memory of a doctor, task by task: a library of records and a base of experience (§4.3), kept in a file.
 
-What is remembered together is committed together: a memory that was cut off at any moment is that after some whole
-batch of patients, and continues from there. `FOLDER@2000` is the memory as it was after the first 2,000 patients.
+The entries of a batch of patients are committed together: after an interruption at any moment, the memory is that after
+a whole batch, and continues from there. `FOLDER@2000` is the memory after the first 2,000 patients.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _ALL = 1 << 64
 _VECTORS = "make its vectors anew: polyclinic memory build DIR --embedder NAME --out NEW"
 _PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
 _ANEW = {"format": _PRACTISE, "knowledge": _PRACTISE, "embedder": _VECTORS, "dimensions": _VECTORS}
-"""What to do about a memory that was made with something else."""
+"""Advice for a memory that was made with something else."""
 
 MemoryRow = tuple[str, str, bytes, bytes]  # kind, task, entry and vector
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a memory was made with; it can be used with the same.
+    """The embedder and choices of a memory; it can only be used with the same.
 
     Attributes:
         embedder: that made the vectors, which have so many `dimensions`.
@@ -76,7 +76,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
 
     def difference(self, wanted: About) -> str:
-        """Returns how it differs from what is wanted, and what to do; "" if it does not."""
+        """Returns how it differs from the wanted one, with advice; "" if it does not."""
         for what, advice in _ANEW.items():
             here, there = getattr(wanted, what), getattr(self, what)
             if here != there:
@@ -91,7 +91,7 @@ class MemoryKind:
     Attributes:
         file: its name in the folder; `pointer` is the file by which earlier versions named a database instead.
         mark: SQLite's application id.
-        what: it is, in messages.
+        what: its name in messages.
         made_by: the command that makes one.
     """
 
@@ -121,11 +121,11 @@ class MemoryFile:
         return self._file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n")
 
     def notes(self) -> Iterable[tuple[int, str, bytes]]:
-        """Returns of each note after how many patients, what, and what came."""
+        """Returns every note: after how many patients, its kind, and its content."""
         return self._file.execute("SELECT * FROM practice ORDER BY patients, what")
 
     def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
-        """Remembers all of it, or nothing; raises BadInput if it cannot."""
+        """Writes all of it, or nothing; raises BadInput if it cannot."""
         file = self._file
         try:
             with transaction(file):
@@ -144,7 +144,7 @@ def open_kept(
 ) -> Iterator[tuple[About, MemoryFile]]:
     """Opens the memory of a folder.
 
-    Without `about`, it must exist; without `rows`, damage of its rows is not looked for.
+    Without `about`, it must exist; without `rows`, its rows are not checked for damage.
     """
     path = folder / kind.file
     if (folder / kind.pointer).is_file() and not path.is_file():
@@ -179,7 +179,7 @@ def _fetch(folder: Path, kind: MemoryKind) -> None:
 
 @contextmanager
 def reading(kind: MemoryKind, path: Path) -> Iterator[None]:
-    """Raises BadInput if what is done within cannot be done with the file."""
+    """Turns errors of reading the file into BadInput."""
     try:
         yield
     except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
@@ -187,7 +187,7 @@ def reading(kind: MemoryKind, path: Path) -> Iterator[None]:
 
 
 def _made_with(file: sqlite3.Connection, kind: MemoryKind, about: About | None, path: Path, *, rows: bool) -> About:
-    """Returns what a file was made with, after it was made or brought up to date if need be, and checked."""
+    """Makes, updates and checks a file, and returns what it was made with."""
     if application(file) != kind.mark:
         facts = "" if about is None else msgspec.json.encode(about).decode()
         add = ("INSERT INTO facts VALUES ('about', ?)", facts)
@@ -199,7 +199,7 @@ def _made_with(file: sqlite3.Connection, kind: MemoryKind, about: About | None, 
                 if before:
                     _check_seals(file)
                 _bring_up_to_date(file)
-    file.execute("BEGIN")  # one look, as another process may write
+    file.execute("BEGIN")  # a single snapshot, as another process may write
     try:
         _check_seals(file, rows=rows)
     finally:
@@ -256,7 +256,7 @@ _encode = msgspec.msgpack.encode
 
 
 class New(NamedTuple):
-    """Something to be remembered."""
+    """A new entry with its vector."""
 
     task: ClinicalTask
     entry: Entry
@@ -264,7 +264,7 @@ class New(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What is noted of a practice after so many patients."""
+    """A note on a practice after so many patients."""
 
     patients: int
     what: str
@@ -272,11 +272,11 @@ class Note(NamedTuple):
 
 
 class DoctorMemory:
-    """What is remembered; made by `open_memory`, or in this process alone with no file."""
+    """A memory: from a file, if made by `open_memory`, or in this process only."""
 
     def __init__(self, about: About, kept: MemoryFile | None = None, *, until: int | None = None) -> None:
         self.about, self._kept, self._until = about, kept, until
-        self.seen = 0  # patients, when it was opened
+        self.seen = 0  # patients, at opening
         self.records = {task: MemoryLibrary[MedicalRecord](about.dimensions) for task in ClinicalTask}
         self.experience = {task: MemoryLibrary[Experience](about.dimensions) for task in ClinicalTask}
 
@@ -296,7 +296,7 @@ class DoctorMemory:
         return CameToMind(self.records[task].nearest(query, records), base.nearest(query, k), diagnosed)
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
-        """Remembers all of it, or nothing."""
+        """Adds all of it, or nothing."""
         if self._until is not None:
             was = f"is read as it was after {self._until:,} patients, and takes nothing new; name it without @"
             raise BadInput(was, path=None if self._kept is None else self._kept.path)
@@ -310,12 +310,12 @@ class DoctorMemory:
             self._add(*one)
 
     def notes(self) -> list[Note]:
-        """Returns how far the practice had come at each commit, and what was noted then."""
+        """Returns the notes of all commits."""
         notes = [] if self._kept is None else [Note(*row) for row in self._kept.notes()]
         return [note for note in notes if self._until is None or note.patients <= self._until]
 
     def news(self) -> list[New]:
-        """Returns all that is remembered, task by task: records, then experience, in the order in which they came."""
+        """Returns all entries, task by task: records, then experience, in the order in which they came."""
         return [New(task, *pair) for task, library in self.libraries for pair in library.items()]
 
     def as_it_was(self, sizes: Sequence[int], after: DoctorMemory | None) -> DoctorMemory:
@@ -346,9 +346,9 @@ class DoctorMemory:
 
 
 def snapshot_of(folder: Path) -> tuple[Path, int | None]:
-    """Returns the folder that `FOLDER@2000` names, and after how many patients it is meant; None for all of them.
+    """Returns the folder that `FOLDER@2000` names, and the number of patients; None for all of them.
 
-    A folder whose own name ends like that comes first.
+    A folder that has that very name takes precedence.
     """
     named = None if folder.is_dir() else _AT.fullmatch(str(folder))
     return (folder, None) if named is None else (Path(named["folder"]), int(named["patients"]))
@@ -356,7 +356,7 @@ def snapshot_of(folder: Path) -> tuple[Path, int | None]:
 
 @contextmanager
 def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemory]:
-    """Opens the memory of a folder, and makes one if there is none and `about` says what with."""
+    """Opens the memory of a folder; with `about`, makes one if there is none."""
     folder, until = snapshot_of(folder)
     with open_kept(folder, PATIENTS, about, must_exist=about is None or until is not None) as (found, kept):
         with reading(PATIENTS, kept.path):
@@ -365,20 +365,19 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
 
 
 def about_memory(folder: Path) -> About:
-    """Returns what the memory of a folder was made with; raises BadInput if there is none."""
+    """Returns the embedder and choices of a folder's memory; raises BadInput if there is none."""
     with open_kept(snapshot_of(folder)[0], PATIENTS, None, must_exist=True, rows=False) as (about, _):
         return about
 
 
-_TELLING = 6  # Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's
+_TELLING = 6  # lines that a picture needs to be unique; "a woman, a cough" describes many people
 
 
 def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:
-    """Returns what several memories hold together, and how many patients more than one of them has.
+    """Returns the entries of several memories, and how many patients are in more than one of them.
 
-    Of each task, what the first has of a patient stays, and what those after it have of the same patient is left out. A
-    patient is known by its history, as it was when an examination was chosen: in two hospitals one id is two people,
-    and one patient may have two ids.
+    For each task, the entries on a patient are those of the first memory that has any. Patients are identified by their
+    history when an examination was chosen: in two hospitals one id is two people, and one patient may have two ids.
     """
     queries = [one.entry.asked.query for some in memories for one in some if one.task is ClinicalTask.EXAMINATION]
     pictures = {query for query in queries if len(query.splitlines()) >= _TELLING}

@@ -1,7 +1,7 @@
-"""Opens what doctors remember and have read: for players, and as published at work in a hospital.
+"""Opens memories and records of documents: for players, and as published in a hospital.
 
-A publication is only ever added to, so that a version of it is how much of each memory there was; the same publications
-in the same order give the same memories in every process.
+Published memories only grow, so a version is the size of each memory at the time. The same publications in the same
+order give the same memories in every process.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from polyclinic.memory.reading import PassageRead, ReadingLibrary, open_reading
 from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
 
-_MINDS = 64  # So many memories, each of somebody in a version, are held ready; those of two days of a large hospital
-_VERSION = 6  # Bytes of a version's name
+_MINDS = 64  # memories that are held ready: those of two days of a large hospital
+_VERSION = 6  # bytes of a version's name
 
 
 class Learnt(NamedTuple):
-    """A record or a principle, and in whose memory it is."""
+    """A record or a principle, and the holder of the memory."""
 
     holder: str
     task: ClinicalTask
@@ -36,7 +36,7 @@ class Learnt(NamedTuple):
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new in the memories."""
+    """New entries of the memories."""
 
     version: str  # names the memories with it; see `next_version`
     records: tuple[Learnt, ...] = ()
@@ -48,7 +48,7 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
         return [*self.records, *self.experience]
 
     def by_holder(self) -> dict[str, list[New]]:
-        """Returns what is new in each memory."""
+        """Returns the new entries of each memory."""
         vectors = CaseWordsEmbedder().vectors([one.entry.asked.query for one in self.every])
         news: dict[str, list[New]] = {}
         for (holder, task, entry), vector in zip(self.every, vectors, strict=True):
@@ -57,14 +57,14 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def next_version(before: str, records: Sequence[Learnt] = (), experience: Sequence[Learnt] = ()) -> str:
-    """Returns the name of what a memory of some name becomes with these: the same for the same content."""
+    """Returns the name of the next version, with these entries: the same for the same content."""
     digest = hashlib.blake2b(before.encode(), digest_size=_VERSION)
     digest.update(msgspec.msgpack.encode((records, experience)))
     return digest.hexdigest()
 
 
 def version_of(memory: DoctorMemory | None) -> str:
-    """Returns the name of what a memory holds; that of nothing where there is none."""
+    """Returns the version of a memory; None is an empty one."""
     if memory is None:
         return next_version("")
     return next_version(
@@ -75,7 +75,7 @@ def version_of(memory: DoctorMemory | None) -> str:
 
 
 class PublishedMemories:
-    """The memories of all who learn, in one process."""
+    """The memories of all doctors who learn, in one process."""
 
     def __init__(self, about: About, brought: DoctorMemory | None = None) -> None:
         self.about, self._brought = about, brought
@@ -87,7 +87,7 @@ class PublishedMemories:
         self._last = self.first
 
     def publish(self, publication: Publication) -> None:
-        """Adds what is new; the versions of before can still be read."""
+        """Adds new entries; earlier versions can still be read."""
         sizes = dict(self._versions[self._last])
         for holder, new in publication.by_holder().items():
             memory = self._own.setdefault(holder, DoctorMemory(self.about))
@@ -108,13 +108,13 @@ class PublishedMemories:
             else:
                 memory = self._own[holder].as_it_was(sizes, self._brought)
             self._minds[key] = Recollection(memory, self._embedder, source=version)
-        # Those that were used last stay longest.
+        # The most recently used stay longest.
         self._minds[key] = self._minds.pop(key)
         return self._minds[key]
 
 
 class OpenedMemory:
-    """A folder's memory of patients, and what was read beside it; either may be missing, not both."""
+    """A folder's memory of patients and its records of documents; one of them may be missing."""
 
     def __init__(self, folder: Path, memory: DoctorMemory | None, reading: ReadingLibrary | None) -> None:
         self.folder, self.memory, self.reading = folder, memory, reading
@@ -122,22 +122,22 @@ class OpenedMemory:
 
     @property
     def news(self) -> list[New]:
-        """All that is remembered of patients."""
+        """All entries of patients."""
         return [] if self.memory is None else self.memory.news()
 
     @property
     def read(self) -> list[PassageRead]:
-        """All that was read."""
+        """All passages that were read."""
         return [] if self.reading is None else self.reading.read()
 
     @property
     def asked(self) -> list[str]:
-        """The models that make its vectors; a session must open them."""
+        """The models that make its vectors, which a session must open."""
         names = [one.about.embedder for one in (self.memory, self.reading) if one is not None]
         return [model for name in dict.fromkeys(names) for model in asked_for(name)]
 
     def check_language(self, languages: Iterable[Language]) -> None:
-        """Raises BadInput where somebody is to be seen in another language than the memory's."""
+        """Raises BadInput if a visit is in another language than the memory."""
         there = None if self.memory is None else language_of_memory(self.memory)
         for here in sorted({*languages} - {there}):
             if there is not None:
@@ -145,7 +145,7 @@ class OpenedMemory:
                 raise BadInput(how, path=self.folder)
 
     def recollection(self, session: Session, wanted: tuple[int, int]) -> Recollection:
-        """Returns it as what doctors remember."""
+        """Returns it as the memory of a doctor in visits."""
         memory, reading = self.memory, self.reading
         return Recollection(
             memory,
@@ -158,7 +158,7 @@ class OpenedMemory:
 
 
 def version_at(folder: Path) -> str:
-    """Returns the name of what a folder's memory holds (`FOLDER@2000`: held then): the same for the same content."""
+    """Returns the version of the memory in a folder, or of `FOLDER@2000`: the same for the same content."""
     with open_what_is_remembered(folder) as opened:
         version = version_of(opened.memory)
         if opened.reading is None:
@@ -169,7 +169,7 @@ def version_at(folder: Path) -> str:
 
 @contextmanager
 def open_what_is_remembered(named: Path) -> Iterator[OpenedMemory]:
-    """Opens what a folder remembers of patients and of documents, as long as it is needed."""
+    """Opens the memory of patients and the records of documents in a folder."""
     with ExitStack() as stack:
         folder, until = snapshot_of(named)
         reads = READ.is_in(folder)

@@ -1,4 +1,4 @@
-"""What a doctor learnt from documents (§4.2.2, §4.3.1): how it studies them, and the library that keeps the answers.
+"""Learning from documents (§4.2.2, §4.3.1): how a doctor studies them, and the library of right answers.
 
     studied = await study(passage, writer=model, doctor=model, language="en", questions=2)
     studied.records, studied.refused
@@ -42,7 +42,7 @@ from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_name("studying.md")
 OPTIONS = 4
-MOST = 6_000  # Characters of a passage that are read
+MOST = 6_000  # characters of a passage that are read
 
 Refusal = Literal["options", "answer", "evidence", "speaks of the passage", "gives itself away"]
 
@@ -110,8 +110,8 @@ class Studied(msgspec.Struct, frozen=True, kw_only=True):
 
     passage: str  # as `CORPUS#ID`
     records: tuple[StudyRecord, ...] = ()  # of the questions that were answered rightly
-    wrong: int = 0  # how many were answered wrongly, or unusably
-    refused: dict[str, int] = {}  # how many of the questions were refused, by why
+    wrong: int = 0  # number of wrong and unusable answers
+    refused: dict[str, int] = {}  # number of refused questions, by reason
 
 
 async def study(
@@ -126,7 +126,7 @@ async def study(
     temperature: float | None = None,
     rehearsal: bool = False,
 ) -> Studied:
-    """Has a writer make questions of a passage and check them, and a doctor answer them without it.
+    """Has a writer make and check questions on a passage, and a doctor answer them without it.
 
     A `rehearsal` takes, checks and answers every question, whatever it is, to estimate the cost.
     """
@@ -148,7 +148,7 @@ async def study(
         if rehearsal:
             texts, key = [*written.options, *["..."] * OPTIONS][:OPTIONS], "A"
         else:
-            # Writers begin with the right option: the order is drawn.
+            # Writers put the right option first, so the order is drawn.
             texts = [option.strip() for option in written.options]
             derive(seed, id, "options").shuffle(texts)
             right = _folded(written.answer)
@@ -253,7 +253,7 @@ class ReadingLibrary:
         new = [one for one in new if one.studied.passage not in self.passages]
         rows: list[MemoryRow] = []
         for one in new:
-            # A passage is kept without its records, which have rows of their own.
+            # The records of a passage have rows of their own.
             bare = msgspec.structs.replace(one.studied, records=())
             rows.append(("passage", bare.passage, _encode(bare), b""))
             for record, vector in zip(one.studied.records, one.vectors, strict=True):

@@ -1,4 +1,4 @@
-"""`recall`: a doctor by cases alone. It knows no disease; it weighs what came to mind, and guesses if nothing did.
+"""`recall`: a doctor who knows only cases, and no disease. It weighs recalled cases, and guesses if there are none.
 
 The nearest cases vote for what was right for them, weighted by likeness: a weighted vote of neighbours (Dudani, IEEE
 Trans. SMC 6:325, 1976). The likeness of two cases is learnt from its own memory: a statement is worth what the patients
@@ -35,12 +35,12 @@ NOT_THERE = -1
 KIND, RIGHT, ANSWERED, LED_TO = range(4)
 """What is known of a case: its kind, the one label that was right, the label answered, the later tasks done rightly."""
 
-_SMOOTH = 3.0  # So many cases of the usual kinds stand behind each statement
-_LEAST = 1e-12  # A kind that nothing speaks for is still possible
-_SURELY = 0.98  # So often at most is a statement made of those of one kind; what is not said never rules a kind out
-_GUIDED = 32  # Cases for which what statements are worth is not worked out anew while they are taken in
-_DOUBT = 1.0  # How much the usual weighs beside what came after an answer: as much as one patient just like this one
-_KEPT = 1 << 20  # So many shares are kept at most, as long as nothing new is learnt
+_SMOOTH = 3.0  # cases of the usual kinds that are assumed for each statement
+_LEAST = 1e-12  # a kind without any evidence is still possible
+_SURELY = 0.98  # maximum frequency of a statement in a kind: a missing statement never rules a kind out
+_GUIDED = 32  # cases that are added before the worth of statements is computed again
+_DOUBT = 1.0  # weight of the usual outcome of an answer: that of one patient just like this one
+_KEPT = 1 << 20  # maximum number of shares that are cached until something new is learnt
 
 _Places = Sequence[int] | NDArray[np.int64]
 Records = MemoryLibrary[MedicalRecord] | None
@@ -48,7 +48,7 @@ Experiences = MemoryLibrary[Experience] | None  # None if they are not used
 
 
 class TurnedOut:
-    """What each remembered patient turned out to have, by the records and the experience of diagnoses."""
+    """The disease of each remembered patient, by the records and the experience of diagnoses."""
 
     def __init__(self, records: Records, experience: Experiences) -> None:
         self.of_case: dict[str, str] = {}
@@ -56,7 +56,7 @@ class TurnedOut:
         self._learnt = [0, 0]
 
     def learn(self) -> dict[str, str]:
-        """Takes in what is new in the libraries, and returns all of it."""
+        """Adds the new entries of the libraries, and returns all of it."""
         for which, library in enumerate(self._libraries):
             entries: Sequence[Entry] = () if library is None else library.entries[self._learnt[which] :]
             for entry in entries:
@@ -67,14 +67,14 @@ class TurnedOut:
 
 
 class LearntLikeness:
-    """What statements are worth for one task, learnt as its libraries grow.
+    """The worth of statements for one task, learnt as its libraries grow.
 
     Args:
         records, experience: the libraries.
         labels: what could be answered.
         group: the last statement of the cases that count; "" for all.
-        trust: what is said of one patient goes together; each statement counts for so much of what it would alone.
-        silence: what is not said speaks, too; for so much of what it would, were each statement made by chance alone.
+        trust: weight of a statement, below 1 as the statements of a patient depend on one another.
+        silence: weight of a missing statement, relative to its weight if statements were independent.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class LearntLikeness:
         self._group = group
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str | frozenset[str], int] = {}
-        # A row each statement, from 1; row 0 is no statement, which says nothing.
+        # A row for each statement, from 1; row 0 is no statement, which has no worth.
         self._counts = np.zeros((256, 0))
         # The row of each entry of the records and of the experience, from 1, with 0 for a case of another group; of
         # each case the numbers of its statements, from 1, with 0 for none; and what is known of it.
@@ -117,7 +117,7 @@ class LearntLikeness:
         return shares
 
     def learn(self, turned_out: Mapping[str, str]) -> None:
-        """Takes in what is new in the libraries."""
+        """Adds the new entries of the libraries."""
         new: list[tuple[int, int, int, Entry]] = []
         for which, library in enumerate(self._libraries):
             first = self._learnt[which]
@@ -125,22 +125,22 @@ class LearntLikeness:
             new += [(entry.asked.number, which, place, entry) for place, entry in enumerate(entries, first)]
             self._learnt[which] += len(entries)
             self._row_of[which] = with_room(self._row_of[which], self._learnt[which])
-        # In the order in which patients came, so that the same is learnt however often it is looked at.
+        # In the order of the patients, so that the result does not depend on when it is called.
         for _, which, place, entry in sorted(new, key=lambda one: one[:3]):
             if entry.asked.query.endswith(self._group):
                 self._take_in(which, place, entry, turned_out.get(entry.asked.case))
             self._added += 1
 
     def kinds(self, query: str) -> Shares:
-        """Returns how likely a patient of whom that is said is of each kind."""
+        """Returns the probability of each kind for a patient with these statements."""
         numbers = [self._numbers[one] for one in query.splitlines() if one in self._numbers]
         worth, silent = self._scores()
         return self._shares(worth[numbers].sum(axis=0) + silent)
 
     def kinds_of(self, records: _Places, experience: _Places) -> tuple[Shares, Shares]:
-        """Returns it of entries, of records and then of experience, a row each: by what is said, and as known.
+        """Returns the probabilities for entries, records before experience: by statements, and with their answers.
 
-        Both are 0 of a case of another group.
+        Both are 0 for a case of another group.
         """
         rows = self.rows_of(records, experience)
         there = np.flatnonzero(rows != NOT_THERE)
@@ -158,7 +158,7 @@ class LearntLikeness:
         return rows
 
     def later(self, records: _Places, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns for each label how much, of all there is, was right after it where it was."""
+        """Returns for each label the share of later tasks that were done rightly after it."""
         rows = self.rows_of(records, [])
         there = rows != NOT_THERE
         facts, weights = self._facts[rows[there]], weights[there]
@@ -169,9 +169,9 @@ class LearntLikeness:
         return shares
 
     def _of(self, rows: Numbers) -> tuple[Shares, Shares]:
-        """Returns of cases by their rows how likely they are of each kind, by what is said and as known."""
+        """Returns the probabilities of each kind for cases, by row: by their statements, and with their answers."""
         if self._every is None:
-            # Of whom many ask while nothing new is learnt, all cases are worked out at once, and not one by one again.
+            # If there are many queries and nothing new, all cases are computed at once and cached.
             self._looked_at += len(rows)
             if self._looked_at <= self._n or self._n * len(self._kinds) > _KEPT:
                 return self._worked_out(rows)
@@ -182,7 +182,7 @@ class LearntLikeness:
     def _worked_out(self, rows: Numbers) -> tuple[Shares, Shares]:
         worth, silent = self._scores()
         added = np.zeros((len(rows), len(self._kinds)))
-        # A statement of each case after the other, so that little room is needed.
+        # One statement of all cases at a time, to save memory.
         for numbers in self._statements.take(rows, axis=0).T:
             added += worth.take(numbers, axis=0)
         said = self._shares(added + silent)
@@ -190,7 +190,7 @@ class LearntLikeness:
         return said, self._known(said, facts[:, KIND], facts[:, RIGHT])
 
     def _take_in(self, which: int, place: int, entry: Entry, turned_out: str | None) -> None:
-        """Takes a case in; one of another group does not count, nor one for which no label was right."""
+        """Adds a case, unless it is of another group or no label was right for it."""
         right = {entry.answer} if isinstance(entry, MedicalRecord) else set(entry.right)
         statements = list(dict.fromkeys(entry.asked.query.splitlines() or [""]))
         if not right & self._labels.keys() or (self._group and statements[-1] != self._group):
@@ -202,7 +202,7 @@ class LearntLikeness:
             label = answered = self._labels[entry.answer]
             led_to = len(entry.led_to)
         if entry.judged_by == "outcome":
-            # That somebody got well does not say that it was right: it speaks for the answer, and for nothing else.
+            # A recovery does not show that the answer was right: it speaks for the answer only.
             turned_out, label = None, NOT_THERE
         if turned_out is not None or label < 0 or not self._right[0, label].any():
             kind = self._kind(turned_out or frozenset(right))
@@ -222,13 +222,13 @@ class LearntLikeness:
         self._row_of[which][place] = self._n
 
     def _share(self, numbers: NDArray[np.intp], kind: int, label: int) -> Shares:
-        """Returns for how much a new case counts in each kind; 1 together."""
+        """Returns the share of a new case in each kind; their sum is 1."""
         fitting = [kind] if kind >= 0 else np.flatnonzero(self._right[0, label])
         share = np.zeros(len(self._kinds))
         if len(fitting) == 1:
             share[fitting] = 1.0
             return share
-        # What statements are worth is not worked out anew for each case, and the same whoever looks on in between.
+        # The worth of statements is not computed for each case, nor does it depend on queries in between.
         if self._guide is None or self._guide[0].shape[1] != len(self._kinds) or self._added % _GUIDED == 0:
             self._guide = self._scores()
         worth, silent = self._guide
@@ -246,14 +246,14 @@ class LearntLikeness:
         return place
 
     def _known(self, said: Shares, kinds: Numbers, labels: Numbers) -> Shares:
-        """Returns how likely each case is of each kind, with what was right for it."""
+        """Returns the probability of each kind for each case, given its right answers."""
         every = np.concatenate([np.eye(len(self._kinds)), self._right[0] > 0])
         possible = (said + _LEAST) * every.take(np.where(kinds >= 0, kinds, len(self._kinds) + labels), axis=0)
         shares: Shares = possible / possible.sum(axis=1, keepdims=True)
         return shares
 
     def _scores(self) -> tuple[Shares, Shares]:
-        """Returns of each statement and kind how much likelier it is said of that kind than usual, and of silence."""
+        """Returns the log-likelihood ratio of each statement for each kind, and that of no statement."""
         if self._worth is None:
             usual = (self.usual + 1) / (self.usual + 1).sum()
             counts = self._counts[: len(self._numbers) + 1]
@@ -269,7 +269,7 @@ class LearntLikeness:
 
     def _shares(self, scores: Shares) -> Shares:
         whole = self._trust * scores + np.log(self.usual + 1)
-        # Of few kinds and many cases, whole rows of cases are compared, kind by kind.
+        # With few kinds and many cases, comparing kind by kind is faster.
         most = np.ascontiguousarray(whole.T).max(axis=0, initial=-np.inf)
         shares: Shares = np.exp(whole - most[..., None])
         shares /= shares.sum(axis=-1, keepdims=True)
@@ -277,7 +277,7 @@ class LearntLikeness:
 
 
 class Put(NamedTuple):
-    """A task as it is put to somebody."""
+    """A task as it is put to a learner."""
 
     task: ClinicalTask
     question: Question
@@ -286,16 +286,16 @@ class Put(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the options are called in a memory, in their order; of a plan its grade, of the rest its text."""
+        """The names of the options in a memory, in their order; the grade of a plan, else its text."""
         return self.asked.options
 
 
 class CameToMind(NamedTuple):
-    """What came to mind for it.
+    """The records and experience that came to mind for a task.
 
     Attributes:
-        diagnosed: the records and the experience of diagnoses: what each remembered patient turned out to have. None
-            where that is not remembered.
+        diagnosed: the records and the experience of diagnoses, from which the disease of each remembered patient is
+            known; None if they are not.
     """
 
     records: Found[MedicalRecord]
@@ -304,51 +304,51 @@ class CameToMind(NamedTuple):
 
 
 NOTHING = CameToMind(MemoryLibrary(0).nearest(np.zeros(0, "f4"), 0), MemoryLibrary(0).nearest(np.zeros(0, "f4"), 0))
-"""What comes to mind of somebody who remembers nothing."""
+"""The case of an empty memory."""
 
 
 class TaskAnswer(NamedTuple):
-    """What somebody answered: a label, and why; no label where it gave none."""
+    """An answer: a label, "" for none, and the reasoning."""
 
     label: str
     reasoning: str = ""
 
 
 class Learner(Protocol):
-    """Somebody who answers with what it remembers, and draws lessons from what was wrong."""
+    """A doctor who answers with a memory, and draws lessons from wrong answers."""
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
-        """Answers, or says the problem; an EndpointError where no answer came, which ends the practice for now."""
+        """Answers; without a label if the answer cannot be used. An EndpointError ends the practice for now."""
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
-        """Draws a lesson from a wrong answer, with what would have been right; None where the retest fails."""
+        """Draws a lesson from a wrong answer and the right ones; None if the retest fails."""
 
 
-PRACTICE = "practice"  # When a patient is put to a learner that it learns from (`Put.when`)
+PRACTICE = "practice"  # `Put.when` of patients to learn from
 
 NEIGHBOURS = 300
 
-_SHARPNESS = 2.0  # The power of a cosine
+_SHARPNESS = 2.0  # power of a cosine
 
 _TRUST = {ClinicalTask.EXAMINATION: 1.0, ClinicalTask.DIAGNOSIS: 0.5, ClinicalTask.TREATMENT: 0.5}
-"""See `LearntLikeness`: complaints come more by themselves than the results of one examination do."""
+"""See `LearntLikeness`: complaints depend less on one another than the results of one examination."""
 
 _SILENCE = {ClinicalTask.EXAMINATION: 0.5, ClinicalTask.DIAGNOSIS: 0.0, ClinicalTask.TREATMENT: 0.0}
-"""See `LearntLikeness`: patients say all that they feel, and what one examination leaves unsaid was not looked for."""
+"""See `LearntLikeness`: patients report all complaints, but one examination does not look for everything."""
 
 _FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTask.TREATMENT: 1.0}
 """The power of a learnt likeness."""
 
-_LATER = 0.25  # What it counts beside an examination's own rightness that all after it came out right
-_SURE = 10.0  # What a principle weighs for the very patient that it was drawn from
-_ANSWERS = 256  # So many answers of the practice are kept, for what may be learnt from them
-_DECIMALS = 9  # Of a vote; a machine's last bits are not the next one's
+_LATER = 0.25  # weight of the later tasks of an examination, relative to its own result
+_SURE = 10.0  # weight of a principle for the patient from whom it was drawn
+_ANSWERS = 256  # answers of the practice whose votes are kept for lessons
+_DECIMALS = 9  # of a vote; its last bits depend on the machine
 
 _sayings = WordLists(Path(__file__).with_name("words")).section("recall", dict[str, str])
 
 
 class RecallDoctor:
-    """Answers by what came to mind; see the module.
+    """Answers by recalled cases; see the module.
 
     Args:
         seed: of its guesses.
@@ -367,7 +367,7 @@ class RecallDoctor:
         """See `Learner.answer`."""
         votes = self._votes(put, brought)
         if put.when == PRACTICE:
-            # It may be asked to learn from this very answer, before anything else is remembered.
+            # It may have to learn from this answer before anything else is remembered.
             while len(self._voted) >= _ANSWERS:
                 del self._voted[next(iter(self._voted))]
             self._voted[id(brought)] = brought, votes
@@ -419,7 +419,7 @@ class RecallDoctor:
             turned_out = self._known.setdefault((id(of[0]), id(of[1])), TurnedOut(*of)).learn()
         likeness.learn(turned_out)
         of_this = likeness.kinds(put.asked.query)
-        # Of each library its nearest were brought; those of both together are what counts.
+        # Each library brought its nearest entries; the nearest of both together count.
         sizes = [found.places.size for found in both]
         every = np.concatenate([found.cosines for found in both]).astype(float)
         counts = np.zeros(len(every), dtype=bool)
@@ -438,11 +438,11 @@ _WEIGHED = 100
 _STEEPNESS = 6.0
 _LEAST_WEIGHT = 1e-6
 
-_BEFOREHAND = 4.0  # How many patients it counts for that an answer is as good as what was tried
+_BEFOREHAND = 4.0  # weight, in patients, of the prior that an answer is as good as those tried
 
 
 def try_out(put: Put, brought: CameToMind, rng: random.Random) -> TaskAnswer:
-    """Draws for each answer how often patients like this one do well after it, and takes the best.
+    """Draws the success rate of each answer for patients like this one, and takes the best answer.
 
     This is for patients of whom only the outcome is known (Thompson, Biometrika 25:285, 1933).
     """

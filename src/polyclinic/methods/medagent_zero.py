@@ -33,7 +33,7 @@ async def medagent_zero(
     patients: int | None = None,
     temperature: float | None = None,
 ) -> Outcome:
-    """Brings to mind what is like the question, has the experience judged, and answers with reasoning.
+    """Recalls records and experience like the question, has the experience judged, and answers with reasoning.
 
     At most so many records and principles come to mind, experience of the first so many `patients` alone. The rationale
     is the reasoning; a failure is the outcome's end, and is not raised.
@@ -46,11 +46,11 @@ async def medagent_zero(
     shown: list[Example] = []
     told = ""
     try:
-        # 1. What is like the question; of the experience, what helps with it.
+        # 1. Records and experience like the question, and which experience helps.
         if memory is not None:
             read, learnt = await memory.bring(question, records=records, experience=experience, patients=patients)
             for one, _ in reversed(read):
-                # A model that gave no reason answered rightly all the same; an example that reasons needs a word.
+                # A right answer may come without reasoning, but an example needs some.
                 reasoning = one.reasoning or one.question.options[one.key]
                 shown.append(Example(question=one.question, key=(one.key,), reasoning=reasoning))
             if useful := await helpful([one for one, _ in learnt], show(question), question.language, calls):

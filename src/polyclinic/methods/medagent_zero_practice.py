@@ -53,7 +53,7 @@ class MedAgentZero:
             return TaskAnswer("")
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
-        """Reflects, asks itself the same question with the principle, and keeps it where the answer is now right."""
+        """Reflects, answers the same question with the principle, and keeps it if the answer is now right."""
         calls, prompts = self._calls(put, "lesson"), _prompts(put.question)
         came = prompts("came", answer=answered.label, reasoning=answered.reasoning, right=" / ".join(right))
         try:
@@ -73,7 +73,7 @@ class MedAgentZero:
         return Calls(self._models(f"{put.question.id} {put.when}, {what}"), temperature=self._temperature)
 
     async def _told(self, put: Put, brought: CameToMind, calls: Calls) -> list[str]:
-        """Returns in words what came to mind: helpful experience, and records, the most like last."""
+        """Returns the recalled cases in words: helpful experience, and records, the most similar last."""
         base, language = brought.experience.pairs, put.question.language
         useful = await helpful([one for one, _ in base], show(put.question), language, calls)
         came = Remembered(

@@ -360,13 +360,16 @@ class Journalling(Hook):
         outcome = call.outcome
         if outcome is None or isinstance(outcome, EndpointError):
             return
-        kept = StoredReply(outcome.text, usage=outcome.usage or Usage(), attempts=outcome.attempts)
+        usage, attempts = outcome.usage or Usage(), outcome.attempts
         if isinstance(outcome, Reply):
-            also = {"seconds": outcome.seconds, "thought": outcome.thought, "server": outcome.server}
+            seconds, thought = outcome.seconds, outcome.thought
+            kept = StoredReply(outcome.text, "", "", usage, seconds, attempts, thought, outcome.server)
         else:
             kind = type(outcome).__name__
-            also = {"failure": kind if kind in FAILURES else "ModelError", "problem": outcome.problem}
-        if (first := await self._store(call, msgspec.structs.replace(kept, **also))) is None:
+            kept = StoredReply(
+                outcome.text, kind if kind in FAILURES else "ModelError", outcome.problem, usage, attempts=attempts
+            )
+        if (first := await self._store(call, kept)) is None:
             return
         same = _replayed(first, call.answer)
         if isinstance(outcome, Reply):

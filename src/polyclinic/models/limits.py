@@ -21,19 +21,15 @@ _NEAR = 0.75  # of what was too many before, from which on it is the same bound 
 
 
 class Limit:
-    """Lets in so many at a time. Give the same one to all models of one endpoint.
+    """Lets in so many at a time, first whose answer is wanted first. One is for all models of a server.
 
-    Of those who wait, the one whose answer is wanted first is let in, then the one who came first.
+    An answer that a journal has not stored yet keeps its place, so that a killed run loses no more than the limit.
 
-    An answer that a journal has not stored yet still takes its place: of a run that is killed, no more requests are
-    lost than the limit.
+    An adaptive limit doubles from `start` to `most`, a round of answers each, until the endpoint first refuses; then it
+    grows by one a round, and shrinks once a round: to a half, or by an eighth near the last bound.
 
-    Adaptive, it begins with `start` and doubles, up to `most`, with each round of answers that went well until the
-    endpoint says for the first time that there are too many; from then on it grows by one a round, and shrinks when
-    there are too many, once for each round: to a half, or by an eighth where about so many were too many before.
-
-    Limits of several servers that stand in for one another are `joined`: whoever waits for one is let in by another
-    that has room and nobody waiting of its own. One that is `closed` lets nobody in.
+    If limits of several servers are `joined`, another that has room and nobody waiting lets in. A `closed` one lets
+    nobody in.
     """
 
     def __init__(self, most: int = 256, *, adaptive: bool = False, start: int = 16) -> None:
@@ -190,11 +186,9 @@ WHOLE = Share()
 
 
 class Pace:
-    """Lets in so many requests and tokens a minute. Give the same one to all models of one endpoint.
+    """Lets in so many requests and tokens a minute; one for all models of an endpoint.
 
-    In no minute more requests than that are let in, of several processes one more each where there are fewer than two
-    a minute for each. What a request takes in tokens is known when its answer is there: until then it is reckoned from
-    its length and what others took, so that a minute has at most what one request takes more than it should.
+    Until its answer is there, a request counts as many tokens as its length and the answers of others suggest.
     """
 
     def __init__(self, *, requests: float | None = None, tokens: float | None = None, of: int = 1) -> None:
@@ -236,10 +230,7 @@ class Pace:
 
 
 class _Bucket:
-    """What may be taken at once, filled again at an even rate.
-
-    A second's worth is what it holds, and a minute fills it to what is left of a minute's: both together are the limit.
-    """
+    """A second's worth, filled evenly to what is left of a minute's: both together are the limit."""
 
     def __init__(self, a_minute: float, *, least: float = 0.0) -> None:
         self._a_minute, self._least = a_minute, least

@@ -158,7 +158,7 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
     from polyclinic.storage.results import keep_folder  # noqa: PLC0415
 
     address, record = read_address(database), read_record(folder)
-    kept = keep_folder(
+    number, left = keep_folder(
         address,
         folder,
         kind=record.kind,
@@ -166,10 +166,10 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
         stopped=bool(record.stopped or record.failed),
         may_lack=may_lack,
     )
-    if kept.left:
-        note(f"Too large for a database, and only in {folder}: {', '.join(kept.left)}")
-    where = f"#{kept.number} in {address.shown}"
-    note(f"Kept as {where}. Next: polyclinic results show 'URL#{kept.number}', with the URL of --out")
+    if left:
+        note(f"Too large for a database, and only in {folder}: {', '.join(left)}")
+    where = f"#{number} in {address.shown}"
+    note(f"Kept as {where}. Next: polyclinic results show 'URL#{number}', with the URL of --out")
 
 
 def fetched(address: str) -> Path:

@@ -40,16 +40,9 @@ class StoredFolders(NamedTuple):
         return cls(read_address(address), tuple(map(int, numbers)))
 
 
-class KeptFolder(NamedTuple):
-    """Results as they are kept: under which number, and which files were too large."""
-
-    number: int
-    left: tuple[str, ...]
-
-
 def keep_folder(
     address: StoreAddress, folder: Path, *, kind: str, made_of: bytes, stopped: bool, may_lack: Sequence[str] = ()
-) -> KeptFolder:
+) -> tuple[int, list[str]]:
     """Keeps a folder of results; those of the same run that was stopped are removed. `may_lack` may be too large."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     left = [path for path in files if path.name in may_lack and path.stat().st_size > _LARGEST]
@@ -66,7 +59,7 @@ def keep_folder(
                 connection.execute(server.statement(_FILE), (row[0], plain(path.name), path.read_bytes()))
             return int(row[0])
 
-        return KeptFolder(server.together(keep), tuple(path.name for path in left))
+        return server.together(keep), [path.name for path in left]
 
 
 def check_store(address: StoreAddress) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,8 @@ class Serving:
         self.host, self.token = host, token
         self.streams = Counter[str]()  # open ones, by address
         self.catalogue, self.exams, self.players = Catalogue(cases), tuple(exams), players or OfferedPlayers()
-        self._closing, self._ending = ExitStack(), AsyncExitStack()
+        self.closing: list[Callable[[], object]] = []  # called at the end
+        self.ending: list[Callable[[], Awaitable[None]]] = []  # awaited before
 
     def runs(self, *, again: bool = True) -> dict[str, Path]:
         """Returns the folders of all runs of the hospital by id, looked for again or as they were found last."""
@@ -85,23 +85,16 @@ class Serving:
         """Returns all runs, those that cannot be read with the reason."""
         return [_listed(id, path) for id, path in self.runs().items()]
 
-    def on_close(self, close: Callable[[], object]) -> None:
-        """Calls something when the server ends."""
-        self._closing.callback(close)
-
-    def on_end(self, end: Callable[[], Awaitable[None]]) -> None:
-        """Awaits something when the server ends."""
-        self._ending.push_async_callback(end)
-
     async def end(self) -> None:
         """Ends what parts of the server have begun, and closes what they have opened."""
-        await self._ending.aclose()
+        for end in self.ending:
+            await end()
         self.close()
 
     def close(self) -> None:
         """Closes what parts of the server have opened."""
-        self.practice.close()
-        self._closing.close()
+        for close in (self.practice.close, *self.closing):
+            close()
 
 
 Part = Callable[[Serving], Sequence[BaseRoute]]

@@ -90,26 +90,70 @@ class Study:
     """One study, with all that was said in it."""
 
     def __init__(self, practice: Practice, kept: KeptStudy) -> None:
-        self.kept, self._practice = kept, practice
-        self._said: dict[str, dict[tuple[str, Item], PersonsVerdict]] = {}
+        self.practice, self.kept = practice, kept
+        self.said: dict[str, dict[tuple[str, Item], PersonsVerdict]] = {}  # by the key of the annotator
         for number, person in enumerate(kept.people, start=1):
             said = practice.get("verdicts", f"{kept.id}/{number}", tuple[PersonsVerdict, ...]) or ()
-            self._said[person.key] = {(one.form, one.item): one for one in said}
+            self.said[person.key] = {(one.form, one.item): one for one in said}
 
     def verdicts(self, *, thirds: bool = True) -> list[PersonsVerdict]:
         """Returns all verdicts, person by person, optionally without those of thirds."""
         people = (person for person in self.kept.people if thirds or not person.third)
-        return [one for person in people for one in self._said[person.key].values()]
+        return [one for person in people for one in self.said[person.key].values()]
 
-    def desk(self, person: Annotator) -> dict[str, Any]:
-        """Returns an annotator's work: for each item, in order, the form and whether every question is answered."""
-        items = [(one.form, self._is_done(person, one)) for one in self._items(person)]
-        return {"title": self.kept.set.title, "name": person.name, "third": person.third, "items": items}
+    def state(self) -> dict[str, Any]:
+        """Returns the progress and the figures of the study; takes a moment if there is much to agree on."""
+        kept, verdicts, seed = self.kept, self.verdicts(), self.kept.set.seed
+        names = [name for name in kept.set.forms if any(one.form == name for one in verdicts)]
+        progress = []
+        for person in kept.people:
+            done = [is_done for _, is_done in Work(self, person).done()]
+            progress.append({"name": person.name, "third": person.third, "done": sum(done), "of": len(done)})
+        thirds = [person.name for person in kept.people if person.third]
+        return {
+            "id": kept.id,
+            "title": kept.set.title,
+            "set": kept.set,
+            "people": kept.people,
+            "items": Counter(one.form for one in kept.items),
+            "progress": progress,
+            "disputed": {name: len(disputed(verdicts, name)) for name in names},
+            "agreement": [one for name in names for one in agreed(verdicts, name, seed=seed, thirds=thirds)],
+            "figures": {name: figures(verdicts, name, seed=seed) for name in names},
+        }
 
-    def task(self, person: Annotator, number: int) -> dict[str, Any]:
-        """Returns an item as an annotator sees it; `number` is its place in the annotator's own order, from 1."""
-        one = self._item(person, number)
-        said = self._said[person.key].get(one.key)
+
+class Work:
+    """An annotator's items in order; of a third, the disputed items and those already judged."""
+
+    def __init__(self, study: Study, person: Annotator) -> None:
+        self._study, self._person, self._said = study, person, study.said[person.key]
+        self._items: list[StudyItem] = []
+        chosen, forms = study.kept, study.kept.set.forms
+        for name in forms:
+            of_form = [one for one in chosen.items if one.form == name]
+            derive(chosen.set.seed, "order", name, person.name).shuffle(of_form)
+            self._items += of_form
+        if person.third:
+            first = study.verdicts(thirds=False)
+            mine = {(name, item) for name in forms for item in disputed(first, name)} | self._said.keys()
+            self._items = [one for one in self._items if one.key in mine]
+
+    def done(self) -> list[tuple[str, bool]]:
+        """Returns for each item the form, and whether every question is answered."""
+        asked = {name: len(form_named(name).questions) for name in self._study.kept.set.forms}
+        answered = {key: len(said.answers) for key, said in self._said.items()}
+        return [(one.form, answered.get(one.key) == asked[one.form]) for one in self._items]
+
+    def desk(self) -> dict[str, Any]:
+        """Returns the work as its annotator sees it."""
+        title, person = self._study.kept.set.title, self._person
+        return {"title": title, "name": person.name, "third": person.third, "items": self.done()}
+
+    def task(self, number: int) -> dict[str, Any]:
+        """Returns an item as an annotator sees it, the first as 1."""
+        one = self._item(number)
+        said = self._said.get(one.key)
         answers = {} if said is None else said.answers
         if one.item != one.key[1]:
             answers = {id: TURNED.get(answer, answer) for id, answer in answers.items()}
@@ -125,63 +169,23 @@ class Study:
             "comment": "" if said is None else said.comment,
         }
 
-    def judge(self, person: Annotator, number: int, given: GivenAnswers) -> None:
-        """Keeps an annotator's answers on an item, in place of earlier ones."""
-        one = self._item(person, number)
+    def judge(self, number: int, given: GivenAnswers) -> None:
+        """Keeps the answers on an item, in place of earlier ones."""
+        one = self._item(number)
         row = given.answers | form_named(one.form).row(one.form, one.item)
-        said = verdict_of(row | {"who": person.name, "comment": given.comment})
-        theirs = self._said[person.key]
-        theirs.pop(one.key, None)
+        said = verdict_of(row | {"who": self._person.name, "comment": given.comment})
+        self._said.pop(one.key, None)
         if said is not None:
-            theirs[one.key] = said
-        place = self.kept.people.index(person) + 1
-        self._practice.put("verdicts", f"{self.kept.id}/{place}", tuple(theirs.values()))
+            self._said[one.key] = said
+        kept = self._study.kept
+        id = f"{kept.id}/{kept.people.index(self._person) + 1}"
+        self._study.practice.put("verdicts", id, tuple(self._said.values()))
 
-    def state(self) -> dict[str, Any]:
-        """Returns the progress and the figures of the study; takes a moment if there is much to agree on."""
-        kept, verdicts, seed = self.kept, self.verdicts(), self.kept.set.seed
-        names = [name for name in kept.set.forms if any(one.form == name for one in verdicts)]
-        progress = []
-        for person in kept.people:
-            items = self._items(person)
-            done = sum(self._is_done(person, one) for one in items)
-            progress.append({"name": person.name, "third": person.third, "done": done, "of": len(items)})
-        thirds = [person.name for person in kept.people if person.third]
-        return {
-            "id": kept.id,
-            "title": kept.set.title,
-            "set": kept.set,
-            "people": kept.people,
-            "items": Counter(one.form for one in kept.items),
-            "progress": progress,
-            "disputed": {name: len(disputed(verdicts, name)) for name in names},
-            "agreement": [one for name in names for one in agreed(verdicts, name, seed=seed, thirds=thirds)],
-            "figures": {name: figures(verdicts, name, seed=seed) for name in names},
-        }
-
-    def _items(self, person: Annotator) -> list[StudyItem]:
-        """Returns an annotator's items in order; of a third, the disputed items and those already judged."""
-        drawn = []
-        for name in self.kept.set.forms:
-            of_form = [one for one in self.kept.items if one.form == name]
-            derive(self.kept.set.seed, "order", name, person.name).shuffle(of_form)
-            drawn += of_form
-        if not person.third:
-            return drawn
-        first = self.verdicts(thirds=False)
-        mine = {(name, item) for name in self.kept.set.forms for item in disputed(first, name)}
-        mine |= self._said[person.key].keys()
-        return [one for one in drawn if one.key in mine]
-
-    def _item(self, person: Annotator, number: int) -> StudyItem:
-        items = self._items(person)
+    def _item(self, number: int) -> StudyItem:
+        items = self._items
         if not 1 <= number <= len(items):
             raise NotFound(f"there are the items 1 to {len(items)}" if items else "there is nothing to judge yet")
         return items[number - 1]
-
-    def _is_done(self, person: Annotator, one: StudyItem) -> bool:
-        said = self._said[person.key].get(one.key)
-        return said is not None and len(said.answers) == len(form_named(one.form).questions)
 
 
 class Studies(Invitations[KeptStudy, Annotator]):
@@ -203,10 +207,10 @@ class Studies(Invitations[KeptStudy, Annotator]):
         people = tuple(Annotator(name=name, third=n >= len(new.people)) for n, name in enumerate(names))
         return self.keep(KeptStudy(set=new, people=people, items=items))
 
-    def of(self, key: str) -> tuple[Study, Annotator]:
-        """Returns the study and the annotator of a link."""
+    def work(self, key: str) -> Work:
+        """Returns the work that a link leads to."""
         kept, person = self.guest(key)
-        return Study(self.practice, kept), person
+        return Work(Study(self.practice, kept), person)
 
 
 def _items_of(form: str, new: NewStudy, material: Material) -> list[StudyItem]:
@@ -284,18 +288,10 @@ def judging(serving: Serving) -> Sequence[BaseRoute]:
             return Response("There are verdicts.jsonl and verdicts.csv.\n", 404, media_type="text/plain")
         return download(write_verdicts(study.verdicts(), f".{ending}"), f"verdicts.{ending}", _ENDINGS[ending])
 
-    def work(key: str) -> Any:
-        study, person = studies.of(key)
-        return study.desk(person)
-
-    def task(key: str, n: int) -> Any:
-        study, person = studies.of(key)
-        return study.task(person, n)
-
     def judge(given: GivenAnswers, key: str, n: int) -> Any:
-        study, person = studies.of(key)
-        study.judge(person, n, given)
-        return study.desk(person)
+        work = studies.work(key)
+        work.judge(n, given)
+        return work.desk()
 
     one, item = "/studies/{id}", "/by-link/{key}/items/{n:int}"
     return [
@@ -304,7 +300,7 @@ def judging(serving: Serving) -> Sequence[BaseRoute]:
         post("/studies", NewStudy, lambda new: run_sync(make, new), status=201),
         get(one, state, threaded=True),
         get(f"{one}/verdicts.{{ending}}", verdicts),
-        get("/by-link/{key}", work),
-        get(item, task),
+        get("/by-link/{key}", lambda key: studies.work(key).desk()),
+        get(item, lambda key, n: studies.work(key).task(n)),
         post(item, GivenAnswers, judge),
     ]

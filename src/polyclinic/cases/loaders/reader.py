@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -161,40 +161,24 @@ def _rows(path: Path) -> Iterator[Element]:
 
 
 def _lines_or_object(path: Path, first: ReadLine, lines: Iterator[ReadLine]) -> Iterator[Element]:
+    begun, size = [first], 0
     # A good line is handed on before the next is read, so that what is wrong with that one comes after it.
-    second = None if not first.broken and _is_json(first.text) else next(lines, None)
-    if second is not None and second.text.startswith("{"):
-        third = next(lines, None)
-        begun = [first, second] if third is None else [first, second, third]
-        goes_on = _goes_on(*begun)
-    else:
+    if first.broken or not _is_json(first.text):
+        while size <= MAX_RECORD_BYTES and (line := next(lines, None)) is not None:
+            begun.append(line)
+            size += len(line.text.encode())
+        parts = ["\n" * (line.number - before.number - 1) + line.text for before, line in pairwise(begun)]
+        text = "".join((first.text, *parts))
         # Lines of a file of lines begin with a brace at the margin; the second line of one object is indented or a key.
-        begun, goes_on = [first] if second is None else [first, second], second is not None
-    if not goes_on:
-        rest = begun
-        for order, (number, text, broken) in enumerate(chain(rest, lines), start=1):
-            yield Element(path=path, number=number, order=order, text=text, broken=broken)
-        return
-    parts, size, last = [_whole(path, first)], len(first.text.encode()), first.number
-    for line in chain(begun[1:], lines):
-        number, text = line.number, _whole(path, line)
-        size += len(text.encode())
-        if size > MAX_RECORD_BYTES:
-            raise BadInput(too_large(), path=path, line=number)
-        parts += ["\n" * (number - last - 1), text]
-        last = number
-    yield Element(path=path, number=first.number, order=1, text="".join(parts), part="object")
-
-
-def _goes_on(first: ReadLine, second: ReadLine, third: ReadLine | None = None) -> bool:
-    """Whether a first line that is no JSON ends within an object, and the next, at the margin, is a part of that.
-
-    It is where the first stops before a value or a key, and the second is no whole object, as of a list's elements all
-    but the last have a comma behind them; or the third closes what the first has opened.
-    """
-    if not first.text.rstrip().endswith(("[", "{", ",", ":")):
-        return False
-    return not _is_json(second.text) or (third is not None and third.text.lstrip().startswith(("]", "}", ",")))
+        if len(begun) > 1 and (not begun[1].text.startswith("{") or _is_json(text)):
+            for line in begun:
+                _whole(path, line)
+            if size > MAX_RECORD_BYTES:
+                raise BadInput(too_large(), path=path, line=begun[-1].number)
+            yield Element(path=path, number=first.number, order=1, text=text, part="object")
+            return
+    for order, (number, text, broken) in enumerate(chain(begun, lines), start=1):
+        yield Element(path=path, number=number, order=order, text=text, broken=broken)
 
 
 def _is_json(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Patients as the three tasks of Agent Hospital (§4.1): what is asked of each, and what is right."""
+"""Patients as the three tasks of Agent Hospital (§4.1), with their right answers."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from polyclinic.seeds import derive
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 
-_NAMED = 12  # Names that a complaint gives
+_NAMED = 12  # diseases that an error names
 
 
 _words = WordLists(Path(__file__).with_name("words")).section("task", dict[str, str])
 
 
 class Choices:
-    """What a doctor chooses from: the examinations and the diseases of a knowledge, and three plans of each."""
+    """The options of a doctor: the examinations and diseases of the knowledge, and three plans for each disease."""
 
     def __init__(self, knowledge: Knowledge, language: Language) -> None:
         self.language, self.knowledge = language, knowledge
@@ -98,7 +98,7 @@ class PracticePatient(NamedTuple):
     # --- what is right
 
     def right(self, task: ClinicalTask, *, diagnosis: str = "") -> tuple[str, ...]:
-        """Returns the labels that are right; a plan is right only where the diagnosis (a label) is."""
+        """Returns the right labels; a plan is right only if the diagnosis (a label) is."""
         choices = self.choices
         if task is ClinicalTask.EXAMINATION:
             who = self.case.presentation
@@ -113,7 +113,7 @@ class PracticePatient(NamedTuple):
 
     @property
     def symptoms(self) -> str:
-        """What is known before any examination, in full."""
+        """The complaint and history, before any examination."""
         presentation, words = self.case.presentation, _words(self.choices.language)
         lines = [presentation.complaint]
         if presentation.sex is not None:
@@ -130,7 +130,7 @@ class PracticePatient(NamedTuple):
 
 
 def lacks(case: Case) -> str:
-    """Returns what a case lacks to be a patient of a practice, "" where it lacks nothing."""
+    """Returns what a case lacks to be a patient of a practice, "" if nothing."""
     if not case.truth.diagnoses:
         return "no diagnosis to learn from"
     return "" if case.truth.severity is not None else f"no severity; needed: {', '.join(SEVERITIES)}"
@@ -203,17 +203,17 @@ def read_patients(
 
 
 def _content(case: Case) -> str:
-    """Returns what is known of a patient without its name; no two have the same results to the digit."""
+    """Returns the content of a case without names; no two patients have exactly the same results."""
     record, came = case.record, case.presentation
     door = () if record.findings else (came.complaint, came.age, came.sex)
     return msgspec.json.encode((door, record.history, record.findings)).decode()
 
 
-FOLLOW_UP = 10  # Days after the treatment at which a patient reports back
+FOLLOW_UP = 10  # days from the treatment to the follow-up
 
 
 class Came(StrEnum):
-    """How a patient is at the follow-up; `ill` is neither well again nor worse."""
+    """The state of a patient at the follow-up; `ill` is neither recovered nor worse."""
 
     RECOVERED = "recovered"
     ILL = "ill"
@@ -221,7 +221,7 @@ class Came(StrEnum):
 
 
 def came_of(patient: PracticePatient, *, right: bool, seed: int) -> Came:
-    """Returns how a patient is after it was treated."""
+    """Returns the state of a patient after the treatment."""
     luck = derive(seed, patient.case.id, "outcome")
     chance, share = luck.random(), luck.random()
     course = patient.disease.course.treated if right else patient.disease.course.wrongly
@@ -232,7 +232,7 @@ def came_of(patient: PracticePatient, *, right: bool, seed: int) -> Came:
 
 
 def cap_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
-    """Returns of each task how many of the patients the reader treats rightly.
+    """Returns for each task how many of the patients the exact reader of the knowledge treats rightly.
 
     The examination is the one that is right with the highest probability, by the symptoms; the disease the likeliest
     by symptoms and that examination's result; the plan that of the likeliest severity of this disease.
@@ -266,7 +266,7 @@ def cap_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
 
 
 def constant_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
-    """Returns of each task for how many of the patients the best single answer is right: one for all, whoever comes.
+    """Returns for each task for how many of the patients the best single answer is right.
 
     Of a plan it is the commonest disease at its commonest severity. The answers are the best on these very patients,
     so that no doctor who gives everybody the same is right more often.

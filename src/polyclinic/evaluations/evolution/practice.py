@@ -1,4 +1,4 @@
-"""The practice: treat patients, remember what was right, learn from what was wrong, and be tested on others (§4.3, §5).
+"""The practice: treat patients, record right answers, learn from wrong ones, and be tested on others (§4.3, §5).
 
 A batch of patients is treated against one memory, and what comes of it is remembered in their order; a batch of one is
 the paper. What comes of a batch is committed with it, so a practice that was cut off goes on as if it never had been.
@@ -20,11 +20,11 @@ from polyclinic.memory.recall import NEIGHBOURS, PRACTICE, CameToMind, Learner, 
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
-BATCH, POINT = "batch", "point"  # What notes are of
+BATCH, POINT = "batch", "point"  # kinds of notes
 
 
 class Remembers(msgspec.Struct, frozen=True, kw_only=True):
-    """Which parts of a memory are used and grow."""
+    """The parts of a memory that are used and grow."""
 
     records: bool = True
     experience: bool = True
@@ -34,7 +34,7 @@ BOTH = Remembers()
 
 
 class TaskDone(NamedTuple):
-    """One task on one patient: what was asked, what came to mind, what was answered, and what would be right."""
+    """One task on one patient, with the recalled cases, the answer and the right answers."""
 
     put: Put
     vector: Vectors
@@ -87,7 +87,7 @@ Treated = dict[ClinicalTask, TaskDone]
 
 
 class Practice:
-    """Somebody who learns, at work with a memory.
+    """A doctor who practises with a memory.
 
     Args:
         learner: who learns.
@@ -116,7 +116,7 @@ class Practice:
         self._vectors: dict[str, Vectors] = {}
 
     def using(self, remembers: Remembers, *, k: int | None = None) -> Practice:
-        """Returns the same learner with the same memory, of which only that part, and so much, comes to mind."""
+        """Returns a practice of the same learner and memory that recalls only a part, or k of each."""
         wanted = self._wanted if k is None else (k, k)
         other = Practice(self._learner, self._memory, self._embedder, remembers=remembers, wanted=wanted)
         other._vectors = self._vectors
@@ -146,7 +146,7 @@ class Practice:
             for _ in range(shown, done):
                 advance()
             shown = done
-            await asyncio.sleep(0)  # whoever answers at once leaves no other moment to be stopped in
+            await asyncio.sleep(0)  # a learner that answers at once could not be stopped otherwise
             due = done == len(train) or any(done % step == 0 for step in steps)
             if due and not any(point.patients == done for point in points):
                 points.append(await self._point(test, done, right))
@@ -175,7 +175,7 @@ class Practice:
     # --- practice
 
     async def _learn_from(self, patients: Sequence[PracticePatient]) -> Mapping[ClinicalTask, int]:
-        """Treats a batch, remembers what came of it, and returns how many were treated rightly in each task."""
+        """Treats a batch, remembers it, and returns how many were treated rightly in each task."""
         learnt = await asyncio.gather(*(self._learn(patient) for patient in patients))
         right = Counter(task for came, _ in learnt for task, one in came.items() if one.is_right)
         note = Note(patients[-1].number, BATCH, msgspec.msgpack.encode(BatchLearnt(dict(right))))
@@ -183,7 +183,7 @@ class Practice:
         return right
 
     async def _learn(self, patient: PracticePatient) -> tuple[Treated, list[New]]:
-        """Treats a patient, and returns what is remembered of it."""
+        """Treats a patient, and returns the new entries."""
         came = await self._treat(patient, PRACTICE)
         told, judged_by = [*came.values()], "truth"
         if self._recovered is not None:
@@ -233,7 +233,7 @@ class Practice:
     # --- answers
 
     async def _answer(self, put: Put, when: str) -> TaskDone:
-        """Brings to mind what is like a task, and has it answered."""
+        """Recalls similar cases, and has the task answered."""
         put, query = put._replace(when=when), put.asked.query
         vector = self._vectors.get(query)
         if vector is None:

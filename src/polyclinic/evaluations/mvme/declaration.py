@@ -15,7 +15,7 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
@@ -55,6 +55,7 @@ from polyclinic.metrics.recorded_reports import AspectMean, MissingGrade, Ties, 
 from polyclinic.metrics.recorded_reports import summarise as summarise_grades
 from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTotal
+from polyclinic.players.minds import Minds
 from polyclinic.players.staging import OURS, Staging
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import ItemMeasure
@@ -102,7 +103,7 @@ class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     names_by_rules: dict[str, int] = {}  # how often rules had to, by failure
 
 
-MvmePlay = Play[Case, Entrant, Visit | TeamVisit, Judgement | None]
+MvmePlay = Play[Case, Entrant[Minds], Visit | TeamVisit, Judgement | None]
 
 
 def mvme(
@@ -120,7 +121,7 @@ def mvme(
     names_by: Model | None = None,
     staging: Staging = OURS,
     seed: int = 0,
-) -> Plays[Case, Entrant, Visit | TeamVisit, Judgement | None, MvmeResult]:
+) -> Plays[Case, Entrant[Minds], Visit | TeamVisit, Judgement | None, MvmeResult]:
     """Returns the evaluation; its players are the entrants, the reference the cases' diagnoses, rationale, treatment.
 
     People say why a diagnosis graded 1 went wrong (`words`), else `reason_judge`, else rules. `linkers` link names to
@@ -129,7 +130,7 @@ def mvme(
     """
     consultations = Consultations(max_turns=max_turns, order=order, max_rounds=max_rounds, staging=staging)
 
-    async def score(case: Case, entrant: Entrant, visit: Visit | TeamVisit) -> Judgement | None:
+    async def score(case: Case, entrant: Entrant[Minds], visit: Visit | TeamVisit) -> Judgement | None:
         judged = await grade(case, visit, judge, one_step=entrant.one_step)
         return None if judged is None else msgspec.structs.replace(judged, doctor=entrant.name)
 
@@ -205,16 +206,7 @@ class MvmeOptions(CaseOptions, TeamOptions, SessionOption, ProtocolOption, Batch
     """Each doctor's turns."""
 
 
-class NamedEntrant(NamedTuple):
-    """An entrant by the names of its minds, before anything is opened."""
-
-    name: str
-    minds: tuple[str, ...]
-    one_step: bool = False
-    disputes: bool = True
-
-
-def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
+def entrants_of(options: MvmeOptions) -> list[Entrant[str]]:
     """Returns everybody who takes part, in the order of the paper's table: alone, as a team, in one step.
 
     Raises:
@@ -222,7 +214,7 @@ def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
     """
     one_step = options.one_step
     each_once("doctor", options.doctor or [])
-    found = [NamedEntrant(name, (name,), one_step) for name in options.doctor or ()]
+    found = [Entrant(name, (name,), one_step) for name in options.doctor or ()]
     teams = [("--doctors", "", ",".join(options.named), not options.no_dispute_resolution)] if options.named else []
     for option, given in (("--team", options.team), ("mvme.team-without-dr", options.team_without_dr)):
         for text in given or ():
@@ -233,12 +225,12 @@ def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
         if len(minds) < 2:
             raise UserError(f"{option} {listed!r} names {len(minds)} doctors; a team has two or more: [NAME=]MIND,MIND")
         own = " + ".join(minds) + (", without DR" if option == "mvme.team-without-dr" else "")
-        found.append(NamedEntrant(name or own, minds, one_step, disputes))
+        found.append(Entrant(name or own, minds, one_step, disputes))
     taken = {one.name for one in found}
     if one_step and options.in_one_step:
         raise UserError("with mvme.one-step everybody reads the whole record; leave out mvme.in-one-step")
     for name in options.in_one_step or ():
-        found.append(NamedEntrant(f"{name}, one step" if name in taken else name, (name,), one_step=True))
+        found.append(Entrant(f"{name}, one step" if name in taken else name, (name,), one_step=True))
     if not found:
         raise UserError(
             "nobody to evaluate; give --doctor MIND, or --doctors MIND MIND; --team and mvme.in-one-step name more"

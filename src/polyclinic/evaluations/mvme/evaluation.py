@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -42,11 +42,14 @@ class TablePart(StrEnum):
     ONE_STEP = "one-step"
 
 
-class Entrant(NamedTuple):
+M = TypeVar("M")
+
+
+class Entrant(NamedTuple, Generic[M]):
     """One doctor, or a team; a team whose `disputes` are not shown is the paper's ablation."""
 
     name: str
-    minds: tuple[Minds, ...]
+    minds: tuple[M, ...]  # or their names, before anything is opened
     one_step: bool = False
     disputes: bool = True
 
@@ -113,13 +116,13 @@ class Consultations:
     """
 
     def __init__(self, *, max_turns: int, order: Order, max_rounds: int, staging: Staging) -> None:
-        self.tallies: defaultdict[tuple[str, Entrant], CallTally] = defaultdict(CallTally)
+        self.tallies: defaultdict[tuple[str, Entrant[Minds]], CallTally] = defaultdict(CallTally)
         self._max_turns, self._order, self._max_rounds, self._staging = max_turns, order, max_rounds, staging
         self._shared = SharedAnswers()
         self._held: dict[tuple[str, int, bool, int], tuple[Attended, CallTally]] = {}
         self._holding: defaultdict[tuple[str, int, bool, int], asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def see(self, case: Case, entrant: Entrant) -> Visit | TeamVisit:
+    async def see(self, case: Case, entrant: Entrant[Minds]) -> Visit | TeamVisit:
         """Lets an entrant see the patient of a case."""
         tally = self.tallies[case.id, entrant]
         # A mind that sits in a team twice sees the patient twice: else it would hear itself.
@@ -176,7 +179,7 @@ class Consultations:
 
 
 async def sum_up(
-    entrant: Entrant,
+    entrant: Entrant[Minds],
     played: Sequence[tuple[Case, Visit | TeamVisit, Judgement | None]],
     *,
     grades: Callable[[Sequence[Judgement]], GradeSummary],

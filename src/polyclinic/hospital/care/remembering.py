@@ -1,4 +1,4 @@
-"""What the doctors of a clinic remember, in the process that computes their visits, and how they draw lessons."""
+"""The memories of the doctors of a clinic, in the process that computes their visits, and their lessons."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from polyclinic.players.roles.doctor import Doctor
 def answered_tasks(
     doctor: Doctor, report: Report, plan: Severity | None, knowledge: Knowledge
 ) -> tuple[AnsweredTask, ...]:
-    """Returns the examination that a doctor ordered first, its diagnosis and its plan, with what it knew for each."""
+    """Returns a doctor's first examination, diagnosis and plan, with what was known for each."""
     language, events = doctor.presentation.language, doctor.seen
     named = report.diagnoses[0].name if report.diagnoses else ""
     disease = disease_meant(named, knowledge) if named else None
@@ -74,14 +74,14 @@ def answered_tasks(
 
 
 def _ordered(event: Event, doctor: Doctor) -> list[str]:
-    """Returns the examinations that were done, those left out that everybody may have."""
+    """Returns the examinations that were done, except free ones."""
     if not isinstance(event, Examined):
         return []
     return [name for name in dict.fromkeys(f.examination for f in event.findings) if name not in doctor.free]
 
 
 def reflects(mind: str) -> bool:
-    """Whether a mind draws lessons from what was wrong; others keep what was right alone."""
+    """Whether a mind draws lessons from wrong answers; others keep only right ones."""
     return mind == RecallMind.name or model_of(mind) is not None
 
 
@@ -92,19 +92,19 @@ def check_learns(mind: str) -> None:
 
 
 def holder_of(setup: LearningSetup, doctor: str, department: str) -> str:
-    """Returns whose memory a doctor reads and fills: its own, or that of its department."""
+    """Returns the holder of a doctor's memory: the doctor, or the department."""
     return doctor if setup.holder == "doctor" and doctor else department
 
 
 def about_memories(knowledge: Knowledge, setup: LearningSetup) -> About:
-    """Returns what the memories of a run are made with."""
+    """Returns the embedder and choices of the memories of a run."""
     choices = name_of_choices(knowledge, setup.language)
     return About(embedder=CaseWordsEmbedder.name, dimensions=DIMENSIONS, knowledge=choices)
 
 
 @dataclass(frozen=True)
 class ClinicMemory:
-    """What the doctors of a clinic remember, and how they learn."""
+    """The memories of the doctors of a clinic, and their learning."""
 
     setup: Setup
     learning: LearningSetup
@@ -113,7 +113,7 @@ class ClinicMemory:
     session: Session
 
     async def learn(self, request: LearnRequest) -> LearnDone:
-        """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then, or read a passage."""
+        """Lets a doctor draw a lesson from a wrong answer, with the memory of that visit, or read a passage."""
         ledger, name = Ledger(wanted=request.wanted), model_of(self.setup.doctor)
         done: LearnDone
         if isinstance(request, LessonRequest):
@@ -161,7 +161,7 @@ class ClinicMemory:
 
 @contextmanager
 def open_clinic_memory(setup: Setup, knowledge: Knowledge, session: Session) -> Iterator[ClinicMemory | None]:
-    """Opens what the doctors of a clinic remember; None where they do not."""
+    """Opens the memories of the doctors of a clinic; None if they have none."""
     learning = setup.learning
     if learning is None:
         yield None

@@ -30,20 +30,13 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     diseases: tuple[Diagnosis, ...] = ()  # what it thinks of, the likeliest first
 
 
-class Adviser:
-    """Gives hints in one visit; knows what the doctor knows, and nothing else."""
-
-    def __init__(self, mind: Mind[Doctor]) -> None:
-        self._mind = mind
-
-    async def hint(self, rung: Rung, role: Doctor) -> Hint:
-        """Returns a hint for what is known now."""
-        if rung is Rung.DISEASES:
-            report = REPORT.check(await self._mind.answer(REPORT, role))
-            named = (*report.diagnoses, *report.differential)
-            return Hint(rung=rung, diseases=named[:_DISEASES])
-        turn = SPEAK.check(await self._mind.answer(SPEAK, role))
-        if rung is Rung.TURN:
-            return Hint(rung=rung, turn=turn.say, step="conclude" if turn.conclude else "")
-        asks = turn.say.rstrip().endswith(("?", "？"))
-        return Hint(rung=rung, step="conclude" if turn.conclude else "ask" if asks else "order")
+async def give_hint(adviser: Mind[Doctor], rung: Rung, role: Doctor) -> Hint:
+    """Returns a hint of an adviser, who knows what the doctor knows now, and nothing else."""
+    if rung is Rung.DISEASES:
+        report = REPORT.check(await adviser.answer(REPORT, role))
+        return Hint(rung=rung, diseases=(*report.diagnoses, *report.differential)[:_DISEASES])
+    turn = SPEAK.check(await adviser.answer(SPEAK, role))
+    if rung is Rung.TURN:
+        return Hint(rung=rung, turn=turn.say, step="conclude" if turn.conclude else "")
+    asks = turn.say.rstrip().endswith(("?", "？"))
+    return Hint(rung=rung, step="conclude" if turn.conclude else "ask" if asks else "order")

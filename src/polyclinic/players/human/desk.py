@@ -12,7 +12,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -229,6 +229,7 @@ class DeskSeat(ABC):
     def __init__(self, desk: Desk, seat: str) -> None:
         self.desk, self.seat = desk, seat
         self._says = read_says(self.role)
+        self.language: Language = "en"
         self._before: list[str] = []
         self._shown = 0
         self.is_again = False  # whether what is played was typed before
@@ -238,12 +239,17 @@ class DeskSeat(ABC):
         if ask.purpose not in self.purposes:
             raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
         async with self.desk.at(self.seat) as goes_on:
-            self.is_again = self.desk.is_playing_again(self.seat)
-            return await self.play(ask, role, self._says[role.presentation.language], goes_on=goes_on)
+            self.language, self.is_again = role.presentation.language, self.desk.is_playing_again(self.seat)
+            return await self.play(ask, role, goes_on=goes_on)
+
+    @property
+    def say(self) -> dict[str, str]:
+        """What is shown in the language of the visit."""
+        return self._says[self.language]
 
     @abstractmethod
-    async def play(self, ask: Ask[Any], role: Any, say: dict[str, str], *, goes_on: bool) -> object:
-        """Returns the answer; `say` is what is shown in the role's language."""
+    async def play(self, ask: Ask[Any], role: Any, *, goes_on: bool) -> object:
+        """Returns the answer."""
 
     def show(self, text: str) -> None:
         """Shows a text; what belongs to lines that are played again, only when the visit goes on."""
@@ -253,18 +259,16 @@ class DeskSeat(ABC):
         self._catch_up()
         self.desk.show(text)
 
-    def show_events(self, role: PlayedRole, say: Mapping[str, str]) -> None:
+    def show_events(self, role: PlayedRole) -> None:
         """Shows what was said to the person, and found, since the last time."""
         for event in role.seen[self._shown :]:
             if isinstance(event, Said) and event.to is self.role:
-                self.show(f"{say[event.who.value]}: {event.text}")
+                self.show(f"{self.say[event.who.value]}: {event.text}")
             elif isinstance(event, Examined):
-                self.show(f"{say['examiner']}: {event.text}")
+                self.show(f"{self.say['examiner']}: {event.text}")
         self._shown = len(role.seen)
 
-    async def ask(
-        self, prompt: str, say: Mapping[str, str], read: Callable[[str, str], T], *, stays: str = "", later: str = ""
-    ) -> T:
+    async def ask(self, prompt: str, read: Callable[[str, str], T], *, stays: str = "", later: str = "") -> T:
         """Asks for lines until `read`, which gets a line and its command, does not raise NoAnswer; returns its result.
 
         After the first line the prompt is `later`, if given. Only answers are kept; all but `stays` can be taken back.
@@ -280,7 +284,7 @@ class DeskSeat(ABC):
             if command == "leave":
                 raise self.desk.left()
             try:
-                self._check_sign(line, say)
+                self._check_sign(line)
                 answer = read(rest, command)
             except NoAnswer as problem:
                 for told in () if self.is_again else str(problem).splitlines():
@@ -301,12 +305,12 @@ class DeskSeat(ABC):
         named = (name for name in self.commands if any(typed == say[name] for say in self._says.values()))
         return rest.strip(), next(named, typed or "/")
 
-    def _check_sign(self, line: str, say: Mapping[str, str]) -> None:
+    def _check_sign(self, line: str) -> None:
         """Raises NoAnswer for a line that is nothing but a command without its sign; what was typed before is kept."""
         word = "help" if line in ("?", "？") else line.casefold()
-        known = {"help", say["help word"], *(of[name] for of in (say, self._says["en"]) for name in self.commands)}
-        if word in known and not self.is_again:
-            raise NoAnswer(say["no sign"].format(command=word))
+        signs = {say[name] for say in (self.say, self._says["en"]) for name in self.commands}
+        if word in signs | {"help", self.say["help word"]} and not self.is_again:
+            raise NoAnswer(self.say["no sign"].format(command=word))
 
     def _catch_up(self) -> None:
         """Shows what went before, unless somebody has typed at the seat already, who has read it."""

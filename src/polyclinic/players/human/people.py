@@ -16,11 +16,11 @@ from polyclinic.events import Role
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
-from polyclinic.players.human.advice import Adviser, Rung
+from polyclinic.players.human.advice import Hint, Rung, give_hint
 from polyclinic.players.human.desk import Desk, DeskSeat, NoAnswer, read_says
 from polyclinic.players.human.moves import ConcludeMove, HintMove, NoteMove, OrderMove, ReportMove, SayMove
 from polyclinic.players.language_model.mind import describe, known_lines
-from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, PatientTurn, Purpose, Triage, Urgency
+from polyclinic.players.player import Ask, Choice, DoctorTurn, Mind, NextStep, PatientTurn, Purpose, Triage, Urgency
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Nurse
@@ -85,8 +85,8 @@ class Chair(Protocol):
     async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
         """Waits for the next move."""
 
-    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
-        """Has a hint told."""
+    def show_hint(self, hint: Hint) -> None:
+        """Shows a hint."""
 
 
 class SeatedDoctor:
@@ -95,7 +95,7 @@ class SeatedDoctor:
     name = "human"
     reads = False
 
-    def __init__(self, chair: Chair, adviser: Adviser) -> None:
+    def __init__(self, chair: Chair, adviser: Mind[Doctor]) -> None:
         self._chair, self._adviser = chair, adviser
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
@@ -113,8 +113,8 @@ class SeatedDoctor:
                     return DoctorTurn(text or say["thanks"], conclude=True)
                 case ReportMove() as move:
                     return move.report
-                case HintMove() as move:
-                    await self._chair.advise(self._adviser, move, role)
+                case HintMove(rung=rung):
+                    self._chair.show_hint(await give_hint(self._adviser, rung, role))
 
 
 class HumanDoctor(DeskSeat):
@@ -125,44 +125,39 @@ class HumanDoctor(DeskSeat):
     purposes = (Purpose.SPEAK, Purpose.REPORT, Purpose.REVISE, Purpose.CHOOSE, Purpose.PLAN, Purpose.NEXT_STEP)
     commands = ("undo", "leave", "done", "order", "list", "hint", "back")
 
-    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Adviser) -> None:
+    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Mind[Doctor]) -> None:
         super().__init__(desk, seat)
         self._names, self._seated = names, SeatedDoctor(self, adviser)
         self._is_met = False
         self._hints = self._hints_now = 0
         self._report: ReportMove | None = None
 
-    async def play(self, ask: Ask[Any], role: Doctor, say: dict[str, str], *, goes_on: bool) -> object:
+    async def play(self, ask: Ask[Any], role: Doctor, *, goes_on: bool) -> object:
         """Shows what happened, and returns the answer."""
-        self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
-        self._hints_now = 0
-        if ask.purpose is Purpose.NEXT_STEP:
-            return await self._next_step(ask.among, role, say)
-        if ask.question is not None:
-            return await self._option(ask.question, say, none=ask.purpose is Purpose.CHOOSE)
-        return await self._seated.answer(ask, role)
-
-    def _tell(self, role: Doctor, say: dict[str, str], *, is_question: bool) -> None:
-        """Shows who the patient is, once, and what happened since the last time."""
+        is_question = ask.purpose is Purpose.CHOOSE
         if not self._is_met:
             self._is_met = True
-            self.show("\n" + say["comes"].format(who=describe(role.presentation)))
+            self.show("\n" + self.say["comes"].format(who=describe(role.presentation)))
             for picture in role.pictures:
-                self.show(say["picture"].format(where=picture.shown.name))
+                self.show(self.say["picture"].format(where=picture.shown.name))
             if is_question:
-                self.show(say["record alone"])
+                self.show(self.say["record alone"])
             if role.record is not None:
-                for line in known_lines(role.record.history, role.record.findings, role.presentation.language):
+                for line in known_lines(role.record.history, role.record.findings, self.language):
                     self.show(f"  {line}")
-            self.show(say["question help" if is_question else "short help"])
-        self.show_events(role, say)
+            self.show(self.say["question help" if is_question else "short help"])
+        self.show_events(role)
+        self._hints_now = 0
+        if ask.purpose is Purpose.NEXT_STEP:
+            return await self._next_step(ask.among, role)
+        if ask.question is not None:
+            return await self._option(ask.question, none=is_question)
+        return await self._seated.answer(ask, role)
 
     async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
         """Asks for the next move."""
-        language = role.presentation.language
-        say = read_says(Role.DOCTOR)[language]
         if purpose is not Purpose.SPEAK:
-            return await self._form(say)
+            return await self._form()
 
         def read(line: str, command: str) -> SayMove | ConcludeMove | HintMove | list[str]:
             match command:
@@ -173,69 +168,67 @@ class HumanDoctor(DeskSeat):
                 case "hint":
                     return HintMove(rung=_HINTS[min(self._hints_now, 1)])
                 case "list":
-                    raise NoAnswer(", ".join(self._names.titles(line, language)) or say["unknown"])
+                    raise NoAnswer(", ".join(self._names.titles(line, self.language)) or self.say["unknown"])
                 case "" if line:
                     return SayMove(text=line)
-            raise NoAnswer(say["help" if command else "short help"])
+            raise NoAnswer(self.say["help" if command else "short help"])
 
         while True:
-            move = await self.ask(say["you"].format(left=role.turns_left()), say, read, stays="hint")
+            move = await self.ask(self.say["you"].format(left=role.turns_left()), read, stays="hint")
             if not isinstance(move, list):
                 return move
-            if ordered := await self._ordered(move, say, language):
+            if ordered := await self._ordered(move):
                 return OrderMove(names=ordered)
 
-    async def _ordered(self, wanted: list[str], say: dict[str, str], language: Language) -> tuple[str, ...]:
+    async def _ordered(self, wanted: list[str]) -> tuple[str, ...]:
         """Returns the examinations that are wanted, each by its name in full; none where one is not clear."""
         if not wanted:
-            self.show(say["order what"])
+            self.show(self.say["order what"])
         ordered = []
         for part in wanted:
-            meant = self._names.meant(part, language)
+            meant = self._names.meant(part, self.language)
             if len(meant) > 1:
                 self.show("  ".join(f"{number} {title}" for number, title in enumerate(meant, start=1)))
-                number = await self.ask(say["which"], say, lambda line, _: line)
+                number = await self.ask(self.say["which"], lambda line, _: line)
                 if not (number.isdecimal() and 1 <= int(number) <= len(meant)):
-                    self.show(say["not ordered"])
+                    self.show(self.say["not ordered"])
                     return ()
                 meant = [meant[int(number) - 1]]
             elif not meant:
                 # A record of the world may hold what our knowledge has no name for.
-                self.show(say["as written"].format(name=part))
+                self.show(self.say["as written"].format(name=part))
             ordered.append((meant or [part])[0])
         return tuple(ordered)
 
-    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
-        """Shows what a doctor by rules would do next; asked again, which diseases it thinks of."""
-        say = read_says(Role.DOCTOR)[role.presentation.language]
+    def show_hint(self, hint: Hint) -> None:
+        """Shows what a doctor by rules would do next or, asked again, which diseases it thinks of."""
         if self._hints_now < len(_HINTS):
-            self.desk.hinted(self.seat, move.rung)
+            self.desk.hinted(self.seat, hint.rung)
         self._hints += 1
         self._hints_now += 1
-        hint = await adviser.hint(move.rung, role)
-        if move.rung is Rung.TURN:
-            self.show(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
+        if hint.rung is Rung.TURN:
+            self.show(self.say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
             return
         told = (
             diagnosis.name if diagnosis.probability is None else f"{diagnosis.name} {100 * diagnosis.probability:.0f} %"
             for diagnosis in hint.diseases
         )
-        self.show(say["hint diseases"].format(names=", ".join(told)))
+        self.show(self.say["hint diseases"].format(names=", ".join(told)))
 
-    async def _form(self, say: dict[str, str]) -> ReportMove:
+    async def _form(self) -> ReportMove:
         """Asks for the five parts of a report, line by line; without a diagnosis, the earlier report is kept."""
 
         def read(line: str, command: str) -> tuple[str, bool]:
             if command not in ("", "back"):
-                raise NoAnswer(say["form help"])
+                raise NoAnswer(self.say["form help"])
             return line, command == "back"
 
-        self.show(say["form"])
+        self.show(self.say["form"])
         found: dict[str, list[str]] = {part: [] for part in _PARTS}
         part = 0
         while part < len(_PARTS):
             lines = found[_PARTS[part]]
-            line, back = await self.ask(say[_PARTS[part]].format(number=len(lines) + 1), say, read)
+            line, back = await self.ask(self.say[_PARTS[part]].format(number=len(lines) + 1), read)
             if back:
                 part = max(0, part - (not lines))
                 found[_PARTS[part]].clear()
@@ -251,32 +244,32 @@ class HumanDoctor(DeskSeat):
             self._report = ReportMove(diagnoses=named, **points)
         for count, told in ((self._hints, "hints"), (self.desk.taken_back(self.seat), "taken back")):
             if count:
-                self.desk.show(say[told].format(count=count))
+                self.desk.show(self.say[told].format(count=count))
         return self._report
 
-    async def _option(self, question: Question, say: dict[str, str], *, none: bool) -> Choice:
+    async def _option(self, question: Question, *, none: bool) -> Choice:
         self.show(question.stem)
         answers = dict.fromkeys(("0", "-") if none else (), Choice(None))
         for number, (key, text) in enumerate(question.options.items(), start=1):
             self.show(f"  {number} {text}")
             answers[str(number)] = Choice(key)
-        return await self._pick(say["choose or none" if none else "choose"].format(most=number), answers, say)
+        return await self._pick(self.say["choose or none" if none else "choose"].format(most=number), answers)
 
-    async def _next_step(self, among: Sequence[str], role: Doctor, say: dict[str, str]) -> NextStep:
-        answers = dict.fromkeys(("", "t", "treat"), NextStep(say["reason"]))
-        answers |= dict.fromkeys(("a", "admit"), NextStep(say["reason"], "admit"))
+    async def _next_step(self, among: Sequence[str], role: Doctor) -> NextStep:
+        answers = dict.fromkeys(("", "t", "treat"), NextStep(self.say["reason"]))
+        answers |= dict.fromkeys(("a", "admit"), NextStep(self.say["reason"], "admit"))
         for number, id in enumerate(among, start=1):
             self.show(f"  {number} {id if role.post is None else role.post.departments.get(id, id)}")
-            answers[str(number)] = NextStep(say["reason"], "refer", id)
-        return await self._pick(say["onward"], answers, say)
+            answers[str(number)] = NextStep(self.say["reason"], "refer", id)
+        return await self._pick(self.say["onward"], answers)
 
-    async def _pick(self, prompt: str, answers: Mapping[str, T], say: dict[str, str]) -> T:
+    async def _pick(self, prompt: str, answers: Mapping[str, T]) -> T:
         def read(line: str, command: str) -> T:
             if command or line.casefold() not in answers:
-                raise NoAnswer(f"{'' if command else say['no answer']} {say['question help']}".strip())
+                raise NoAnswer(f"{'' if command else self.say['no answer']} {self.say['question help']}".strip())
             return answers[line.casefold()]
 
-        return await self.ask(prompt, say, read)
+        return await self.ask(prompt, read)
 
 
 def _diagnosis(line: str) -> Diagnosis:
@@ -297,22 +290,22 @@ class HumanNurse(DeskSeat):
     purposes = (Purpose.TRIAGE,)
     commands = ("undo", "leave")
 
-    async def play(self, ask: Ask[Any], role: Nurse, say: dict[str, str], *, goes_on: bool) -> Triage:
+    async def play(self, ask: Ask[Any], role: Nurse, *, goes_on: bool) -> Triage:
         """Returns a judgement, or a question to the patient."""
-        language, left, reason = role.presentation.language, role.questions_left(), say["reason"]
+        left, reason = role.questions_left(), self.say["reason"]
         departments = dict(enumerate(ask.among, start=1))
-        told = [say["told"].format(asked=asked, told=answered) for asked, answered in role.exchanges()]
+        told = [self.say["told"].format(asked=asked, told=answered) for asked, answered in role.exchanges()]
         if goes_on:
             self.show(told[-1])
         else:
             names = [f"{number} {role.departments.get(id, id)}" for number, id in departments.items()]
-            self.show("\n" + say["comes"].format(who=describe(role.presentation)))
-            for line in (*read_out(role.vital_signs(), language), *told, "  ".join(names)):
+            self.show("\n" + self.say["comes"].format(who=describe(role.presentation)))
+            for line in (*read_out(role.vital_signs(), self.language), *told, "  ".join(names)):
                 self.show(line)
 
         def read(line: str, command: str) -> Triage:
             if command:
-                raise NoAnswer(say["help"])
+                raise NoAnswer(self.say["help"])
             if left > 0 and line.endswith(("?", "？")):
                 # The judgement in it counts for nothing: the nurse is asked again before it could.
                 return Triage(ask.among[0], "emergency", reason, ask=line)
@@ -322,12 +315,12 @@ class HumanNurse(DeskSeat):
                 return Triage.at(level, department, reason)
             if department and (acuity := _ACUITIES.get(soon.strip())):
                 return Triage(department, acuity, reason)
-            raise NoAnswer(say["wrong"].format(n=len(departments)))
+            raise NoAnswer(self.say["wrong"].format(n=len(departments)))
 
-        later = say["asked" if left > 0 else "asked last"].format(left=left)
-        first = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
+        later = self.say["asked" if left > 0 else "asked last"].format(left=left)
+        first = (self.say["may ask"].format(left=left) if left > 0 else "") + self.say["ask"]
         prompt = first if self.desk.is_first("how the nurse answers") else later
-        triage = await self.ask(prompt, say, read, later=later)
+        triage = await self.ask(prompt, read, later=later)
         if triage.ask:
             self.desk.wait_for_answer()
         else:
@@ -343,24 +336,24 @@ class HumanPatient(DeskSeat):
     commands = ("undo", "leave", "to examiner", "go")
     _knows_who_it_is = False
 
-    async def play(self, ask: Ask[Any], role: Patient, say: dict[str, str], *, goes_on: bool) -> PatientTurn:
+    async def play(self, ask: Ask[Any], role: Patient, *, goes_on: bool) -> PatientTurn:
         """Shows what happened, and returns what is said."""
         if not self._knows_who_it_is:
-            self.show("\n" + say["are"].format(who=describe(role.presentation)))
-            for line in known_lines(role.history, role.findings, role.presentation.language):
+            self.show("\n" + self.say["are"].format(who=describe(role.presentation)))
+            for line in known_lines(role.history, role.findings, self.language):
                 self.show(f"  {line}")
-            self.show(say["help"])
+            self.show(self.say["help"])
         self._knows_who_it_is = True
-        self.show_events(role, say)
+        self.show_events(role)
 
         def read(line: str, command: str) -> PatientTurn:
             match command:
                 case "to examiner":
-                    return PatientTurn(line or say["request"], to="examiner")
+                    return PatientTurn(line or self.say["request"], to="examiner")
                 case "go":
-                    return PatientTurn(line or say["goodbye"], leave=True)
+                    return PatientTurn(line or self.say["goodbye"], leave=True)
                 case "" if line:
                     return PatientTurn(line)
-            raise NoAnswer(say["help"])
+            raise NoAnswer(self.say["help"])
 
-        return await self.ask(say["you"], say, read)
+        return await self.ask(self.say["you"], read)

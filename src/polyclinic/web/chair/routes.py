@@ -73,7 +73,7 @@ def chair(serving: Serving) -> Sequence[BaseRoute]:
     knowledge, catalogue = read_knowledge(), serving.catalogue
     staff = Staff(serving.players, knowledge, serving.practice.folder)
     visits = PlayedVisits(serving.practice, catalogue=catalogue, knowledge=knowledge, staff=staff)
-    serving.on_end(visits.close)
+    serving.ending.append(visits.close)
     return [*_playing(visits), *nursing(serving.practice, catalogue, knowledge), *_teaching(visits, Classes(visits))]
 
 

@@ -22,7 +22,7 @@ from polyclinic.events import End, Failed, Trace
 from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.tally import SharedAnswers
-from polyclinic.players.human.advice import Adviser, Hint
+from polyclinic.players.human.advice import Hint
 from polyclinic.players.human.moves import (
     ConcludeMove,
     HintMove,
@@ -200,9 +200,9 @@ class Sitting:
             self.notes.append(NotedDifferential(turn=self.turn, diagnoses=move.diagnoses))
         return move
 
-    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
+    def show_hint(self, hint: Hint) -> None:
         """Keeps a hint for the player."""
-        self.hints.append(GivenHint(turn=self.turn, hint=await adviser.hint(move.rung, role)))
+        self.hints.append(GivenHint(turn=self.turn, hint=hint))
 
     async def _hold(self) -> None:
         """Holds the visit; an error becomes a problem that the player sees."""

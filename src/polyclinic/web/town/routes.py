@@ -294,7 +294,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 def town(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the town."""
     runs = Runs(serving)
-    serving.on_close(runs.close)
+    serving.closing.append(runs.close)
 
     def state(asked: _Asked) -> Any:
         run = runs(asked.run)
