@@ -23,6 +23,7 @@ from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.run.options import Json, Seed, between
+from polyclinic.terminal.figures import ShownFigure
 from polyclinic.terminal.screen import present, progress
 from polyclinic.terminal.tables import counted, table
 
@@ -165,7 +166,8 @@ class DiseasePage:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "< 1 %"
+    told = f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "< 1 %"
+    return ShownFigure(told, {"": 100 * share})
 
 
 def _spread(item: Item, distribution: Distribution) -> str:
@@ -176,7 +178,7 @@ def _spread(item: Item, distribution: Distribution) -> str:
     if item.limits is not None:
         ends = max(ends[0], item.limits[0]), min(ends[1], item.limits[1])
     middle, low, high = (f"{x:.{item.decimals}f}" for x in (centre, *ends))
-    return f"{middle} ({low}–{high})"
+    return ShownFigure(f"{middle} ({low}–{high})", {"": centre, "low": ends[0], "high": ends[1]})
 
 
 _NEAR = 5  # names that are offered in place of one that nothing has

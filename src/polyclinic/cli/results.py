@@ -26,40 +26,9 @@ from polyclinic.terminal.figures import ShownFigure, money, number, with_ends
 from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import p_value, table_of
 
-_AS_FILE = "markdown and latex as it is shown (tables only), csv as plain rows"
-Format = Annotated[
-    TableLayout | None,
-    Parameter(
-        name="--format", help=f"Print or write the table for other tools: {_AS_FILE}. By default what --out ends in."
-    ),
-]
-NewTable = Annotated[Path | None, FILE, Parameter(help="File to write; printed by default.")]
-
-Folders = Annotated[
-    str,
-    Parameter(
-        metavar="DIR...",
-        help="Folders that --out made, or folders of such folders; or a store of --store, by its address: all that is "
-        "in it, or with #17 behind one of them.",
-    ),
-]
-Compared = Annotated[
-    list[str] | None,
-    Several,
-    Parameter(name="--measure", metavar="NAME...", help="Measures to compare; by default the chief one of each set."),
-]
-Measures = Annotated[
-    list[str] | None,
-    Several,
-    Parameter(name="--measure", metavar="NAME...", help="Measures to show; all by default."),
-]
-Columns = Annotated[
-    TableColumns | None,
-    Parameter(
-        help="What stands in the columns: measures; entrants, with measures below one another; or sets, a table for "
-        "each measure, as papers print it. By default measures, and entrants where few have many measures."
-    ),
-]
+Folders = Annotated[str, Parameter(metavar="DIR...")]
+Measures = Annotated[list[str] | None, Several, Parameter(name="--measure", metavar="NAME...")]
+NewTable = Annotated[Path | None, FILE]
 
 
 def _listed(one: RunResults) -> dict[str, Any]:
@@ -95,23 +64,25 @@ def show(
     *folders: Folders,
     rows: Literal["table", "runs", "items", "calls"] = "table",
     measure: Measures = None,
-    columns: Columns = None,
-    layout: Annotated[
-        Literal["csv", "markdown", "latex", "folder"] | None,
-        Parameter(
-            name="--format",
-            help=f"Print or write it for other tools: {_AS_FILE}; folder: results of a store as --out of a run "
-            "writes them, into the folder --out. By default what --out ends in.",
-        ),
-    ] = None,
+    columns: TableColumns | None = None,
+    layout: Annotated[Literal["csv", "markdown", "latex", "folder"] | None, Parameter(name="--format")] = None,
     out: NewTable = None,
     json: Json = False,
 ) -> None:
     """Prints what a run was, and what came of it; several runs are one table.
 
     Args:
+        folders: Folders that --out made, or folders of such folders; or a database, by its address: all that is in it,
+            or with #17 at its end one of them.
         rows: The joined table, the runs with their models and cost, every item, or every call to a model; the last two
             as CSV by default.
+        measure: Measures to show; all by default.
+        columns: What is in the columns: measures; entrants, with one row per measure; or sets, with one table per
+            measure, as papers print it. By default measures, and entrants where few have many measures.
+        layout: Print or write it for other tools: markdown and latex as it is shown (tables only), csv as plain rows;
+            folder: results of a database as --out of a run writes them, into the folder --out. By default the file
+            type of --out.
+        out: File to write; printed by default.
     """
     if layout == "folder":
         _fetch(folders, out)
@@ -171,17 +142,23 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
 
 def compare(
     *folders: Folders,
-    measure: Compared = None,
+    measure: Measures = None,
     baseline: Annotated[str | None, Parameter(metavar="NAME")] = None,
     seed: BootstrapSeed = 0,
-    layout: Format = None,
+    layout: Annotated[TableLayout | None, Parameter(name="--format")] = None,
     out: NewTable = None,
     json: Json = False,
 ) -> None:
     """Prints paired differences; of two runs of the hospital with one seed, patient by patient.
 
     Args:
+        folders: Folders that --out made, or folders of such folders; or a database, by its address: all that is in it,
+            or with #17 at its end one of them.
+        measure: Measures to compare; by default the chief one of each set.
         baseline: The model or method to compare all others with; by default every two are compared.
+        layout: Print or write the table for other tools: markdown and latex as it is shown, csv as plain rows. By
+            default the file type of --out.
+        out: File to write; printed by default.
     """
     document: Any
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:

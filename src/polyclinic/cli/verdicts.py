@@ -44,15 +44,6 @@ from polyclinic.seeds import derive
 from polyclinic.terminal.screen import console, note, present
 from polyclinic.terminal.tables import counted
 
-FormName = Annotated[
-    str,
-    Parameter(
-        metavar="FORM",
-        help="What is asked: 'pairs doctor' and 'pairs patient' (two dialogues), rounds (a doctor's turn and its "
-        "answer), records, grades (a report, as the director), explanations, failures (why a diagnosis missed), errors "
-        "(why an answer is wrong).",
-    ),
-]
 _STRICT = Parameter(negative=(), help="Stop at an unusable record instead of naming, counting and skipping it.")
 _NAMED = 8
 Files = Annotated[list[Path], Parameter(metavar="FILE...", help="Verdicts: .csv, .tsv, or JSON lines.")]
@@ -89,7 +80,7 @@ ALL_VERDICTS = VerdictOptions()
 
 
 def export(
-    form: FormName,
+    form: Annotated[str, Parameter(metavar="FORM")],
     files: Annotated[list[Path] | None, Parameter(metavar="FILE...")] = None,
     /,
     *,
@@ -110,6 +101,9 @@ def export(
     Sheets of two doctors are blind: codes stand for the doctors, and FILE.key.csv beside the sheet says who is who.
 
     Args:
+        form: What is asked: 'pairs doctor' and 'pairs patient' (two dialogues), rounds (a doctor's turn and its
+            answer), records, grades (a report, as the director), explanations, failures (why a diagnosis missed),
+            errors (why an answer is wrong).
         files: What is judged: traces, or files of outcomes; of records none.
         to: The sheet: .csv, .tsv, or else JSON lines.
         questions: The file of questions, or MMLU's folder, for the form 'errors'.

@@ -6,17 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace as replace_fields
 from rich.console import Console
 
-from polyclinic.evaluations.aie.people import ViewByPeople
 from polyclinic.judging.pairs import CRITERIA, Judgements, View
-from polyclinic.judging.people import PeopleFigures, Percent, QuestionAgreement, agreed, figures, marks_by_item
+from polyclinic.judging.people import (
+    PeopleFigures,
+    QuestionAgreement,
+    agreed,
+    comparisons,
+    criteria_by_people,
+    figures,
+    marks_by_item,
+)
 from polyclinic.judging.verdicts import PersonsVerdict, forms
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.run.output import Output
-from polyclinic.statistics.agreement import Agreement
-from polyclinic.statistics.pairwise import Standings
+from polyclinic.statistics.agreement import Agreement, agreement
+from polyclinic.statistics.pairwise import Comparison, Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import Column, cell, crossed, few_comparisons, table, table_of
@@ -34,8 +42,8 @@ def with_people(output: Output, said: Sequence[PersonsVerdict], *, seed: int, fo
 
     def show(screen: Console) -> None:
         screen.print()
-        for name, agreement in between.items():
-            show_agreement(screen, name, agreement)
+        for name, agreed_on in between.items():
+            show_agreement(screen, name, agreed_on)
         show_figures(screen, found)
 
     def marked(row: ItemRow) -> ItemRow:
@@ -97,7 +105,8 @@ def _rows(found: PeopleFigures) -> list[dict[str, object]]:
     """Returns the figures of one doctor, or one method, by heading."""
     if not found.criteria:
         means = {question: cell(one, ".3f") for question, one in found.means.items()}
-        return [{"n": found.n, **found.counts, **_percents(found.shares), **means}]
+        shares = {f"{name} %": with_ends(one.percent, one.low, one.high, ".1f") for name, one in found.shares.items()}
+        return [{"n": found.n, **found.counts, **shares, **means}]
     return [
         {
             "criterion": criterion,
@@ -112,8 +121,45 @@ def _rows(found: PeopleFigures) -> list[dict[str, object]]:
     ]
 
 
-def _percents(shares: Mapping[str, Percent]) -> dict[str, object]:
-    return {f"{name} %": with_ends(one.percent, one.low, one.high, ".1f") for name, one in shares.items()}
+class ViewByPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """What people say from one view, by criterion.
+
+    Attributes:
+        with_judge: how far the judge says the same of the pairs that both judged, ties included; empty without one.
+    """
+
+    criteria: dict[str, Standings]
+    with_judge: dict[str, Agreement]
+
+
+def views_by_people(
+    verdicts: Sequence[PersonsVerdict], judgements: Judgements | None = None, *, seed: int = 0
+) -> dict[View, ViewByPeople]:
+    """Returns what people say from each view from which anybody spoke."""
+    found: dict[View, ViewByPeople] = {}
+    for view in CRITERIA:
+        said = criteria_by_people(verdicts, f"pairs {view}", seed=seed)
+        if said:
+            alike = {} if judgements is None else {one: _with_judge(verdicts, judgements, view, one) for one in said}
+            found[view] = ViewByPeople(criteria=said, with_judge=alike)
+    return found
+
+
+def _with_judge(verdicts: Sequence[PersonsVerdict], judgements: Judgements, view: View, criterion: str) -> Agreement:
+    """Returns how far judge and people agree on who wins; of several visits to a case the judge's first counts."""
+    judged: dict[tuple[str, frozenset[str]], Comparison] = {}
+    for one in judgements.comparisons(view, criterion):
+        judged.setdefault((one.case, frozenset((one.first, one.second))), one)
+    pairs = [
+        (_side(one, one.winner), _side(one, judged[key].winner))
+        for one in comparisons(verdicts, f"pairs {view}", criterion)
+        if (key := (one.case, frozenset((one.first, one.second)))) in judged
+    ]
+    return agreement([people for people, _ in pairs], [judge for _, judge in pairs], labels=("first", "second", "tie"))
+
+
+def _side(pair: Comparison, winner: str | None) -> str:
+    return "tie" if winner is None else "first" if winner == pair.first else "second"
 
 
 def show_judgements(screen: Console, judgements: Judgements | None, people: Mapping[View, ViewByPeople]) -> None:

@@ -303,7 +303,7 @@ class _RunUnderWay:
         with ExitStack() as stack:
             kept = None
             if self.store is not None:
-                kept = stack.enter_context(KeptMemories(self.store.folder, about_memories(known, setup)))
+                kept = KeptMemories(self.store.folder, about_memories(known, setup), stack)
 
             def publish(publication: Publication) -> None:
                 clinic.publish(publication)

@@ -3,7 +3,7 @@
     remembering = Recollection(memory, CaseWordsEmbedder(), wanted=(3, 3))
     came = await remembering.bring(Situation(ClinicalTask.DIAGNOSIS, picture, known, "en"))
 
-A `Remembering` is the memory of a doctor when a visit begins: `Recollection` reads a memory as it is, or was.
+A `Recollection` is the memory of a doctor in a visit.
 """
 
 from __future__ import annotations
@@ -79,15 +79,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return (*of_patients, *of_documents)
 
 
-class Remembering(Protocol):
-    """The memory of a doctor in a visit, which stays the same during the visit."""
-
-    async def bring(self, situation: Situation) -> Remembered:
-        """Returns the entries most like the situation, unjudged; errors are those of the embedder."""
-
-
 class Recollection:
-    """A memory as it is when the visit begins; see `Remembering`.
+    """The memory of a doctor in a visit, which stays the same during the visit.
 
     Entries on the patient of the visit are left out: they would give away the answer.
 
@@ -123,7 +116,7 @@ class Recollection:
         self._doctors: dict[int, RecallDoctor] = {}
 
     async def bring(self, situation: Situation) -> Remembered:
-        """See `Remembering.bring`; a memory in another language is BadInput."""
+        """Returns the entries most like a situation, unjudged; BadInput if the memory is in another language."""
         task, (records, experience) = situation.task, self._wanted
         if self._language not in (None, situation.language):
             there, here = self._language, situation.language

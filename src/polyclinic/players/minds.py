@@ -52,7 +52,7 @@ from polyclinic.seeds import derive
 
 if TYPE_CHECKING:
     from polyclinic.memory.opening import OpenedMemory
-    from polyclinic.memory.remembering import Remembering
+    from polyclinic.memory.remembering import Recollection
     from polyclinic.players.human.people import Chair
     from polyclinic.players.language_model.saps import Saps
     from polyclinic.retrieval.retriever import LookingUp
@@ -132,7 +132,7 @@ class Minds:
         ledger: Ledger | None = None,
         temperature: float | None = None,
         looking_up: LookingUp | None = None,
-        remembering: Remembering | None = None,
+        remembering: Recollection | None = None,
         desk: Desk | None = None,
         pictures: CasePictures | None = None,
     ) -> None:
@@ -161,7 +161,7 @@ class Minds:
         """Returns a mind for a doctor of this case who goes on from that seat; what it keeps itself goes with it."""
         return copied(mind) if isinstance(mind, ScriptedMind | OwnMind) else self.doctor(case, seat=seat)
 
-    def reading(self, doctor: Mind[Doctor], own: Remembering | None = None) -> dict[str, Any]:
+    def reading(self, doctor: Mind[Doctor], own: Recollection | None = None) -> dict[str, Any]:
         """Returns what a doctor's mind looks up and remembers, its `own` memory first, as fields of `Doctor`.
 
         Rules, scripts and people read nothing. A model says itself which experience helps, and `recall` asks for it.

@@ -19,7 +19,6 @@ from polyclinic.knowledge.lexicon import asked_of_parent
 from polyclinic.language.language import MARKS
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named
 from polyclinic.memory.recall import NOTHING, Put, RecallDoctor, TaskAnswer
-from polyclinic.memory.remembering import Recollection
 from polyclinic.players.mind_names import RECALL
 from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
 from polyclinic.players.roles.doctor import Doctor
@@ -120,7 +119,7 @@ class RecallMind:
     ) -> TaskAnswer:
         """Answers one of the three tasks; what it may be, where nobody says so, is what it remembers."""
         language, picture = role.presentation.language, role.picture(task, diagnosis=diagnosis)
-        mind = role.remembering if isinstance(role.remembering, Recollection) else None
+        mind = role.remembering
         if not labels and mind is not None:
             labels = mind.options(task)
         if not labels:

@@ -52,7 +52,7 @@ from polyclinic.players.staging import OURS, Missing, Staging
 from polyclinic.visits.consultation import MAX_TURNS, consultation
 
 if TYPE_CHECKING:
-    from polyclinic.memory.remembering import Remembering
+    from polyclinic.memory.remembering import Recollection
 
 
 class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -172,7 +172,7 @@ async def attend(
     key: str = "",
     post: Post | None = None,
     past: PatientRecord | None = None,
-    remembering: Remembering | None = None,
+    remembering: Recollection | None = None,
     max_examinations: int | None = None,
     free: frozenset[str] = frozenset(),
     staging: Staging = OURS,

@@ -4,8 +4,7 @@ import io
 
 from rich.console import Console
 
-from polyclinic.evaluations.aie.people import views_by_people
-from polyclinic.evaluations.people import show_judgements
+from polyclinic.evaluations.people import show_judgements, views_by_people
 from polyclinic.judging.pairs import CRITERIA, Preference, judgements_of
 from polyclinic.judging.verdicts import PersonsVerdict
 

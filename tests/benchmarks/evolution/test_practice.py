@@ -18,7 +18,7 @@ from polyclinic.memory.recall import RecallDoctor, TaskAnswer
 from polyclinic.seeds import derive
 
 ABOUT = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
-TRAIN, TEST = 300, 120
+TRAIN, TEST = 200, 80
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_it_begins_at_chance_and_learns(practised):
 @pytest.mark.slow
 def test_every_patient_is_counted(practised):
     memory, points = practised
-    assert [point.patients for point in points] == [0, 100, 200, 300]
+    assert [point.patients for point in points] == [0, 100, 200]
     last = points[-1]
     for task in ClinicalTask:
         assert last.train[task] + last.wrong[task] == TRAIN
@@ -107,9 +107,9 @@ async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_pa
         pass
 
     train, test = patients
-    patients = train[:60], test[:20]
-    whole, expected = await practise(patients, batch=batch, test_every=25)
-    for last in (1, 25, 57):
+    patients = train[:40], test[:10]
+    whole, expected = await practise(patients, batch=batch, test_every=15)
+    for last in (1, 15, 37):
         treated = itertools.count(1)
 
         def cut(treated=treated, last=last):
@@ -118,9 +118,9 @@ async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_pa
 
         folder = tmp_path / f"{last}"
         with open_memory(folder, ABOUT) as memory, pytest.raises(Cut):
-            await practise(patients, memory, batch=batch, test_every=25, advance=cut)
+            await practise(patients, memory, batch=batch, test_every=15, advance=cut)
         with open_memory(folder, ABOUT) as memory:
-            _, points = await practise(patients, memory, batch=batch, test_every=25)
+            _, points = await practise(patients, memory, batch=batch, test_every=15)
             assert [new[:2] for new in memory.news()] == [new[:2] for new in whole.news()]
         assert msgspec.json.encode(points) == msgspec.json.encode(expected)
 

@@ -41,11 +41,10 @@ from polyclinic.evaluations.aie.evaluation import (
     doctor_result,
     score_visit,
 )
-from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
 from polyclinic.evaluations.measuring import output_of_visits, picked, show_compared
-from polyclinic.evaluations.people import show_judgements
+from polyclinic.evaluations.people import ViewByPeople, show_judgements, views_by_people
 from polyclinic.evaluations.protocol import staging_of
 from polyclinic.frames import Tabular
 from polyclinic.judging.pairs import CRITERIA, Judgements, View, judge_pairs

@@ -97,22 +97,6 @@ def order(examination: str, kind: str, durations: Durations, rng: random.Random)
     return Ordered(examination, kind, seconds, there)
 
 
-def desk_of(hospital: Hospital, ways: Ways, kind: AreaKind) -> str:
-    """Returns the area of a kind nearest to the entrance that is not empty of staff, where there is such a one."""
-    worked = {member.area for member in hospital.staff.values()}
-    (entrance,) = hospital.of_kind(AreaKind.ENTRANCE)
-    return min(hospital.of_kind(kind), key=lambda id: (id not in worked, ways.find(entrance, id).seconds))
-
-
-def examined_in(hospital: Hospital, ways: Ways, kind: str, room: str) -> str:
-    """Returns where an examination is done: by the doctor where the room is for it, or no other place is."""
-    areas = hospital.areas
-    if not kind or kind in areas[room].examinations:
-        return room
-    there = [id for id in hospital.of_kind(AreaKind.EXAMINATION) if kind in areas[id].examinations]
-    return min(there, key=lambda id: ways.find(room, id).seconds, default=room)
-
-
 class VisitEnd(Enum):
     """How a visit ends unless the patient leaves uncalled (`Gone`)."""
 
@@ -145,9 +129,16 @@ class House:
         self.beds = Beds(hospital.areas)
         self.inside = 0  # without those who are admitted
         self._home, *_ = [*hospital.of_kind(AreaKind.HOME), *hospital.of_kind(AreaKind.ENTRANCE)]
-        self._triage = desk_of(hospital, self.ways, AreaKind.TRIAGE)
-        self._registration = desk_of(hospital, self.ways, AreaKind.REGISTRATION)
-        self._pharmacy = desk_of(hospital, self.ways, AreaKind.PHARMACY)
+        worked = {member.area for member in hospital.staff.values()}
+        (entrance,) = hospital.of_kind(AreaKind.ENTRANCE)
+
+        def desk(kind: AreaKind) -> str:
+            """Returns the area of a kind nearest to the entrance, one with staff if there is any."""
+            areas = hospital.of_kind(kind)
+            return self.ways.nearest(entrance, [id for id in areas if id in worked] or areas) or ""
+
+        self._triage, self._registration = desk(AreaKind.TRIAGE), desk(AreaKind.REGISTRATION)
+        self._pharmacy = desk(AreaKind.PHARMACY)
         self.coming = self.ways.find(self._home, self._triage)
         doors = {self._triage, self._registration}
         used = {*doors, self._pharmacy, *hospital.of_kind(AreaKind.EXAMINATION)}
@@ -325,7 +316,7 @@ class House:
         elsewhere: dict[str, list[Ordered]] = {}
         for examination in seen.examinations:
             ordered = order(examination, self._kinds.get(examination, ""), self._hospital.durations, visit.rng)
-            area = examined_in(self._hospital, self.ways, ordered.kind, visit.room)
+            area = self._examined_in(ordered.kind, visit.room)
             if area != visit.room:
                 elsewhere.setdefault(area, []).append(ordered)
                 continue
@@ -423,9 +414,20 @@ class House:
         if visit.acuity is Acuity.EMERGENCY and self._resuscitation:
             yield from self._walk(visit, self._resuscitation)
             return
-        hall = self.ways.nearest(visit.at, AreaKind.WAITING, department=department)
-        if hall is not None:
+        # A hall of the department, else one of everybody's.
+        halls = {id: self._hospital.areas[id].departments for id in self._hospital.of_kind(AreaKind.WAITING)}
+        named = [id for id, departments in halls.items() if department in departments]
+        unnamed = [id for id, departments in halls.items() if not departments]
+        if (hall := self.ways.nearest(visit.at, named or unnamed or halls)) is not None:
             yield from self._walk(visit, hall)
+
+    def _examined_in(self, kind: str, room: str) -> str:
+        """Returns where an examination is done: by the doctor where the room is for it, or no other place is."""
+        areas = self._hospital.areas
+        if not kind or kind in areas[room].examinations:
+            return room
+        there = [id for id in self._hospital.of_kind(AreaKind.EXAMINATION) if kind in areas[id].examinations]
+        return self.ways.nearest(room, there) or room
 
     # --- the pieces
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from polyclinic.hospital.plan.plan import Area, AreaKind
+from polyclinic.hospital.plan.plan import Area
 
 
 class Way(NamedTuple):
@@ -37,16 +37,9 @@ class Ways:
         except KeyError:
             raise ValueError(f"no way leads from {start} to {end}") from None
 
-    def nearest(self, start: str, kind: AreaKind, *, department: str | None = None) -> str | None:
-        """Returns the nearest area of a kind; where some name the department, the nearest of those.
-
-        Areas that name no department are everybody's.
-        """
-        there = [id for id, area in self._areas.items() if area.kind is kind]
-        if department is not None:
-            named = [id for id in there if department in self._areas[id].departments]
-            there = named or [id for id in there if not self._areas[id].departments] or there
-        return min(there, key=lambda id: self.find(start, id).seconds, default=None)
+    def nearest(self, start: str, areas: Iterable[str]) -> str | None:
+        """Returns the nearest of some areas, the first of those that are equally near; None of none."""
+        return min(areas, key=lambda id: self.find(start, id).seconds, default=None)
 
     def _from(self, start: str) -> dict[str, Way]:
         found: dict[str, Way] = {}

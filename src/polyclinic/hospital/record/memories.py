@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self
 from urllib.parse import quote
+
+import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.hospital.record.recorded import CannotResume
 from polyclinic.language.language import Language
-from polyclinic.memory.library import CaseWordsEmbedder
 from polyclinic.memory.memory import PATIENTS, READ, About, DoctorMemory, Note, open_memory, snapshot_of
 from polyclinic.memory.opening import Publication, version_of
 from polyclinic.memory.reading import PassageRead, ReadingLibrary, open_reading
@@ -34,49 +34,36 @@ _PUBLISHED = "published"
 
 
 class KeptMemories:
-    """The memories of a run in its folder. Use it with `with`; the files stay open as long."""
+    """The memories of a run in its folder; their files are open until `files` is closed."""
 
-    def __init__(self, run: Path, about: About) -> None:
+    def __init__(self, run: Path, about: About, files: ExitStack) -> None:
         self._folder, self._about = run / MEMORY, about
+        self._files = files
         self._open: dict[str, DoctorMemory] = {}
-        self._versions: dict[str, dict[int, bytes]] = {}
         self._read: dict[str, ReadingLibrary] = {}
-        self._files = ExitStack()
-        self._embedder = CaseWordsEmbedder()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._files.close()
 
     def keep(self, publication: Publication) -> None:
-        """Writes down what is new, each memory whole or not at all."""
+        """Writes the new entries of each memory, all or none of them."""
+        version = publication.version.encode()
         for holder, new in publication.by_holder().items():
-            memory = self._memory(holder)
-            number, version = max(one.entry.asked.number for one in new), publication.version.encode()
-            there = self._versions[holder].get(number)
-            if there is None:
+            if holder not in self._open:
+                self._open[holder] = self._files.enter_context(open_memory(self._of(holder), self._about))
+            memory, number = self._open[holder], max(one.entry.asked.number for one in new)
+            notes = {note.patients: note.came for note in memory.notes() if note.what == _PUBLISHED}
+            if number not in notes:
                 memory.commit(new, [Note(number, _PUBLISHED, version)])
-            elif there != version:
+            elif notes[number] != version:
                 raise CannotResume(f"{self._folder}: {holder} learns something else than before; start the run anew")
 
     def keep_read(self, holder: str, read: Sequence[PassageRead]) -> None:
-        """Writes down what somebody has read; what is there already is passed over."""
+        """Writes passages that were read, except those that are there already."""
         if holder not in self._read:
-            about = About(embedder=self._embedder.name, dimensions=self._about.dimensions)
+            about = msgspec.structs.replace(self._about, knowledge="")
             self._read[holder] = self._files.enter_context(open_reading(self._of(holder), about))
         self._read[holder].commit(read)
 
     def _of(self, holder: str) -> Path:
         return self._folder / quote(holder, safe="")
-
-    def _memory(self, holder: str) -> DoctorMemory:
-        if holder not in self._open:
-            memory = self._files.enter_context(open_memory(self._of(holder), self._about))
-            self._open[holder] = memory
-            self._versions[holder] = {n.patients: n.came for n in memory.notes() if n.what == _PUBLISHED}
-        return self._open[holder]
 
 
 @contextmanager

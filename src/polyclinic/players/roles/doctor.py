@@ -24,7 +24,7 @@ from polyclinic.players.staging import OURS, Staging
 from polyclinic.retrieval.retriever import LookingUp
 
 if TYPE_CHECKING:
-    from polyclinic.memory.remembering import Remembered, Remembering, Situation
+    from polyclinic.memory.remembering import Recollection, Remembered, Situation
 
 Skill = Literal["junior", "specialist", "senior"]
 """How practised a doctor is. By rules a junior is content with less certainty, and a senior with more."""
@@ -84,7 +84,7 @@ class Doctor(PlayedRole):
     told: Callable[[tuple[ShownPassage, ...]], None] = lambda _: None
     references: tuple[ShownPassage, ...] = ()  # what it found last
     case: str = ""  # who the patient is, so that what was learnt from this very one stays out
-    remembering: Remembering | None = None  # what it remembers of patients of its own
+    remembering: Recollection | None = None  # what it remembers of patients of its own
     reminded: bool = True  # whether what it remembers comes to its mind before it decides; else its mind asks for it
     judges: Judge | None = None  # says which experience helps here, and leaves the rest out; None lets all of it in
     came_to_mind: tuple[Remembered, ...] = ()  # what of its memory it thinks of for what it is asked
