@@ -390,8 +390,6 @@ def show_comparisons(screen: Console, compared: Sequence[MetricDifference]) -> N
 
 AIE = Evaluation(
     name="aie",
-    help="AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and MCQE.\n\nCases without a "
-    "question get one: their diagnosis and four similar ones.",
     options=AieOptions,
     plan=plan,
     paper=AieSettings,

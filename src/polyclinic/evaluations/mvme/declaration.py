@@ -510,8 +510,6 @@ def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
 
 MVME = Evaluation(
     name="mvme",
-    help="MVME: interns see patients, alone or as a team; a director grades their reports, and their "
-    "diagnoses are compared as ICD-10 codes.",
     options=MvmeOptions,
     plan=plan,
     paper=MvmeSettings,
