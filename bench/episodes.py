@@ -12,6 +12,7 @@ from polyclinic.hospital.care.workers import open_clinic_workers
 from polyclinic.hospital.record.episodes import EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 
 EPISODES = 2000
@@ -110,8 +111,7 @@ async def _by_model(requests, url):
         patient=MODEL,
         nurse=MODEL,
         pharmacist=MODEL,
-        base_url=url,
-        concurrency=AT_ONCE,
+        models=ModelSettings(base_url=url, concurrency=AT_ONCE),
     )
     async with open_clinic(setup) as clinic:
         await asyncio.gather(*map(clinic.compute, requests[:8]))

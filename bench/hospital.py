@@ -39,6 +39,7 @@ from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.lazy import collect_seldom
+from polyclinic.models.settings import ModelSettings
 
 SEED = 20_262
 RESIDENTS = 12_000  # a town that the hospital can look after
@@ -189,7 +190,7 @@ def kept(hospital, visits, workers):
     made = configuration(hospital, visits, setup)
     cpu = processor()
     with tempfile.TemporaryDirectory() as folder:
-        with Store.create(folder, msgspec.to_builtins(made, str_keys=True)) as store:
+        with Store.create(folder, made.kept()) as store:
             came = asyncio.run(run_hospital(made, store=store, on=f"local:{workers}" if workers > 1 else None))
         size = sum(path.stat().st_size for path in Path(folder).rglob("*"))
     return came, processor() - cpu, size / 2**20
@@ -260,7 +261,7 @@ def flat(hospital, knowledge, visits):
             windows.computed()
             return msgspec.structs.replace(made[next(numbers)], key=request.key)
 
-        with Store.create(folder, msgspec.to_builtins(configuration(hospital, visits, setup), str_keys=True)) as store:
+        with Store.create(folder, configuration(hospital, visits, setup).kept()) as store:
             simulating = Simulation(
                 hospital,
                 town,
@@ -338,8 +339,7 @@ def by_model(hospital, visits):
             patient=MODEL,
             nurse=MODEL,
             pharmacist=MODEL,
-            base_url=url,
-            concurrency=AT_ONCE,
+            models=ModelSettings(base_url=url, concurrency=AT_ONCE),
             departments=hospital.departments,
             max_examinations=hospital.examinations,
         )

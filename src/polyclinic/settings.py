@@ -39,9 +39,7 @@ def section_of(parameter: Parameter) -> str | None:
     return None
 
 
-ASIDE = frozenset(
-    "ablations api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run group hooks json "
-    "live on out max_failures port price requests_per_minute reuse session sets store timeout token_budget "
-    "tokens_per_minute wait_for_server".split()
+ASIDE_IN_COMMANDS = frozenset(
+    "ablations baseline batch_api config csv group json live on out max_failures port reuse session sets store".split()
 )
-"""Options that alter no answer: where and how fast models are asked, what it may cost, and what is printed."""
+"""Options of commands that alter no answer; those of every command that asks a model say so themselves."""

@@ -17,7 +17,7 @@ from polyclinic.cases.truth import Truth
 from polyclinic.cli.run_tables import learnt_in_vain
 from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import LearningSetup
-from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.configuration import read_configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.file import read_hospital
@@ -334,10 +334,10 @@ class Copies:
 @pytest.mark.slow
 async def test_workers_and_a_kill_change_nothing(kept, tmp_path):
     folder, document = kept
-    configuration = msgspec.convert(RecordedRun(folder).configuration, Configuration, strict=False)
+    configuration = read_configuration(RecordedRun(folder).configuration)
     moment = random.Random(1).randrange(200, document["events"])
     watching = Copies(tmp_path / "two", {moment})
-    with Store.create(tmp_path / "two", msgspec.to_builtins(configuration, str_keys=True)) as store:
+    with Store.create(tmp_path / "two", configuration.kept()) as store:
         came = await run_hospital(configuration, store=store, on="local:2", watching=watching)
     assert same(document_of(configuration, came)) == same(document)
     assert remembered(tmp_path / "two") == remembered(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -21,8 +21,8 @@ from polyclinic.evaluations.protocol import followed, say
 from polyclinic.files import make_folder
 from polyclinic.fingerprints import of_file, others
 from polyclinic.hospital.care.remembering import about_memories, check_learns
-from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup, plain_settings
-from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
+from polyclinic.hospital.configuration import Configuration, read_configuration
 from polyclinic.hospital.learning import read_whole
 from polyclinic.hospital.plan.events import read_events
 from polyclinic.hospital.plan.file import PRESETS, read_hospital
@@ -42,7 +42,7 @@ from polyclinic.memory.opening import version_of
 from polyclinic.models.journal import calls_of, servers_of
 from polyclinic.models.ledger import KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
-from polyclinic.models.settings import Address
+from polyclinic.models.settings import ASIDE, Address, ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
@@ -55,7 +55,7 @@ from polyclinic.run.options import Protocol
 from polyclinic.run.output import record_of, write_record
 from polyclinic.run.run import AGAIN
 from polyclinic.run.storing import check_database, keep_results, results_folder
-from polyclinic.settings import ASIDE, setting
+from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
@@ -248,7 +248,7 @@ def run(
         learning=learns,
         hospital=described.name,
         staff={one.id: one for one in described.staff.values() if one.job is Job.DOCTOR},
-        **plain_settings(models),
+        models=_settings_of(models),
     )
     first = Configuration(
         hospital=described,
@@ -282,7 +282,7 @@ def run(
                 watch(folder if live else None, port)
                 held.append(_go_on(folder, configuration, how))
             else:
-                with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as store:
+                with Store.create(folder, configuration.kept()) as store:
                     if learning.memory is not None and learns is not None:
                         with open_brought(learning.memory, about_memories(known, learns)) as memory:
                             bring(memory, store.folder)
@@ -291,6 +291,14 @@ def run(
         _show([document for document, _ in held], replicas, out, json=json, kept=kept)
         stay()
         _check_failures(held, max_failures, quiet=json)
+
+
+def _settings_of(models: options.AskedModels) -> ModelSettings:
+    """Returns how models are asked, wherever a worker runs."""
+    settings = {option.name: getattr(models, option.name) for option in fields(ModelSettings)}
+    if models.model_file is not None:
+        settings["model_file"] = models.model_file.resolve()
+    return ModelSettings(**settings)
 
 
 def worth_reading(configuration: Configuration) -> bool:
@@ -416,7 +424,7 @@ def _ledger(folder: Path, begun: Mapping[str, Any], store: str | None) -> Ledger
     answers, calls = answers_file(folder), KeptCalls()
     ledger = Ledger(calls=calls)
     if store is not None:
-        for call in calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as):
+        for call in calls_of(store, read_configuration(begun).shared_as):
             ledger.add(call)
     elif answers.is_file():
         for call in calls_of(answers):
@@ -475,25 +483,25 @@ def fingerprints_of(configuration: Configuration) -> dict[str, str]:
     prints, setup = made_of(), configuration.setup
     if not (setup.asks_models or configuration.profiles or configuration.course):
         del prints["prompts"]
-    if setup.model_file is not None:
-        prints["models.model-file"] = of_file(Path(setup.model_file))
+    if setup.models.model_file is not None:
+        prints["models.model-file"] = of_file(setup.models.model_file)
     return prints
 
 
 def check_as_begun(run: RecordedRun, configuration: Configuration) -> None:
     """Refuses a configuration that is not the one of a run; the `UserError` names what differs."""
     try:
-        began = msgspec.convert(run.configuration, Configuration, strict=False)
+        began = read_configuration(run.configuration)
     except msgspec.ValidationError as error:
         raise UserError(f"{run.folder}: its configuration cannot be read by this version: {error}") from None
     compared: list[dict[str, Any]] = []
     for one in (began, configuration):
-        found = msgspec.json.decode(msgspec.json.encode(one))  # as it is kept
+        found = msgspec.json.decode(msgspec.json.encode(one.kept()))
         del found["made_of"]
         found["setup"] = {name: value for name, value in found["setup"].items() if name not in _MAY_DIFFER}
         compared.append(found)
     differs: dict[str, tuple[Any, Any]] = {**configuration_differences(*compared)}
-    urls = began.setup.base_url, configuration.setup.base_url
+    urls = began.setup.models.base_url, configuration.setup.models.base_url
     if alters_answers("base_url", *urls):
         differs = {"base-url": urls, **differs}
     for path, (before, now) in differs.items():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -12,15 +15,14 @@ from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.language.language import Language
+from polyclinic.models.model import Price
+from polyclinic.models.settings import ModelSettings, options_with, read_price
 
 MOST_A_DAY = 0.5
 """Nobody's chance to fall ill on a day is above it, however small the town."""
 
 
-_NO_OTHER_RUN = frozenset(
-    "api_key_env base_url concurrency cost_budget dry_run journal model_file price requests_per_minute run shared "
-    "timeout token_budget tokens_per_minute traces wait_for_server".split()
-)
+_SAME_RUN = options_with("same_run") | {"journal", "run", "shared", "traces"}
 """Of the setup: with what else a run stays the same. Where a model is asked, each question says."""
 
 
@@ -42,15 +44,24 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     made_of: dict[str, str] = {}  # fingerprints of the package's version, knowledge, prompts and words, and of files
     setup: Setup  # who plays and how models are asked; its journal is the run's own
 
+    def kept(self) -> dict[str, Any]:
+        """Returns the configuration as a run keeps it: the options of models are among those of the setup."""
+        kept: dict[str, Any] = msgspec.to_builtins(self, str_keys=True, enc_hook=str)
+        del kept["setup"]["models"]
+        kept["setup"] |= _options_kept(self.setup.models)
+        return kept
+
     @property
     def shared_as(self) -> str:
         """Names the run in a database that several machines share: another run never has the same."""
-        said = msgspec.to_builtins(self, str_keys=True)
+        said = self.kept()
         # What made it says no more than its questions do, which are known by what they ask.
         del said["made_of"]
-        said["setup"] = {name: value for name, value in said["setup"].items() if name not in _NO_OTHER_RUN}
-        for name in ("longest_answer", "hooks"):  # as before there were such settings
-            if said["setup"][name] is None:
+        # An option that is not set does not count, so that a run keeps its name when there is a new option. The
+        # temperature always counts, as it does in the names of runs that are there.
+        not_set = {name: value for name, value in _options_kept(ModelSettings()).items() if name != "temperature"}
+        for name, value in self.kept()["setup"].items():
+            if name in _SAME_RUN or (name in not_set and value == not_set[name]):
                 del said["setup"][name]
         digest = hashlib.blake2b(msgspec.json.encode(said, order="sorted"), digest_size=16).hexdigest()
         return f"run seed={self.seed} {digest}"
@@ -66,3 +77,24 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         per_day = illness.per_day * self.load * self.hospital.residents / self.residents
         illness = replace(illness, per_day=min(MOST_A_DAY, per_day))
         return replace(self.hospital, illness=illness)
+
+
+def _options_kept(models: ModelSettings) -> dict[str, Any]:
+    """Returns how models are asked as a run keeps it; its `max_tokens` was once the budget."""
+    kept: dict[str, Any] = msgspec.to_builtins(models, enc_hook=str)
+    kept["longest_answer"] = kept.pop("max_tokens")
+    kept["price"] = msgspec.to_builtins(read_price(models.price))
+    return kept
+
+
+def read_configuration(kept: Mapping[str, Any]) -> Configuration:
+    """Reads the configuration that a run keeps; a `msgspec.ValidationError` if it is none.
+
+    Its model file is left out: it may be gone, and `made_of` has its fingerprint.
+    """
+    setup = {**kept.get("setup", {}), "model_file": None}
+    setup["max_tokens"] = setup.pop("longest_answer", None)
+    if setup.get("price") is not None:
+        setup["price"] = str(msgspec.convert(setup["price"], Price, strict=False))
+    setup["models"] = {option.name: setup.pop(option.name) for option in fields(ModelSettings) if option.name in setup}
+    return msgspec.convert({**kept, "setup": setup}, Configuration, strict=False)

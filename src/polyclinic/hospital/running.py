@@ -135,7 +135,7 @@ async def run(
                 course_by_model,
                 model=nature.model(configuration.course, Asker(_NATURE)),
                 follow_up_days=configuration.hospital.illness.follow_up_days,
-                temperature=configuration.setup.temperature,
+                temperature=configuration.setup.models.temperature,
             ),
             events=configuration.events,
             at_the_door=station.at_the_door,
@@ -166,7 +166,7 @@ async def written_by_model(
             break
     model = nature.model(configuration.profiles, Asker(_NATURE))
     profiles, failures = await write_profiles(
-        [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.temperature
+        [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.models.temperature
     )
     return residents.having(profiles=profiles), dict(sorted(failures.items()))
 
@@ -253,7 +253,7 @@ class _RunUnderWay:
             (answers or file) if names and file is not None else None,
             run=f"{configuration.shared_as} {_NATURE}" if answers else _NATURE,
         )
-        settings = dataclasses.replace(configuration.setup.options, token_budget=None)
+        settings = dataclasses.replace(configuration.setup.models, token_budget=None)
         return open_models(names, settings, journal=journal, seed=configuration.seed)
 
     @asynccontextmanager
@@ -278,7 +278,7 @@ class _RunUnderWay:
         journal = journal_of(setup.journal or None, run=setup.run, prompts=setup.traces)
         async with journal or nullcontext():
             spending = None if journal is None else journal.spending
-            holder = Holder(journal, setup.options.budget(spending=spending))
+            holder = Holder(journal, setup.models.budget(spending=spending))
             # The address of a database holds its password, and workers ask the command for answers.
             theirs = replace(setup, journal="the command" if setup.journal else "")
             async with open_clinic_workers(on, theirs, holder, report) as workers:

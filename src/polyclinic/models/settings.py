@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -15,7 +15,7 @@ from polyclinic.models.model import LONGEST, Price
 from polyclinic.models.model_file import NOTHING_SAID, ModelFile, read_model_file
 from polyclinic.models.open import provider_named
 from polyclinic.models.secrets import check_address, check_variable
-from polyclinic.settings import name_of, setting
+from polyclinic.settings import ASIDE_IN_COMMANDS, name_of, setting
 
 _MOST = {"temperature": 2.0, "timeout": LONGEST}
 _LEAST = {
@@ -30,16 +30,24 @@ _LEAST = {
     "wait_for_server": 0,
 }
 
+_ASIDE = {"resumed": True, "same_run": True}
+"""Metadata of an option that alters no answer: where and how fast models are asked, and what it may cost.
+
+With another value of it, a run is `resumed`, and is the `same_run` in a database that several machines share. An
+option without metadata alters answers.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
     """Where language models are asked."""
 
-    base_url: str | list[str] | None = None
+    base_url: str | list[str] | None = field(default=None, metadata=_ASIDE)
     """The endpoint of direct/ models without one in models.model-file, up to /v1; again for each server."""
-    api_key_env: Annotated[str, setting("models")] = "OPENAI_API_KEY"
+    api_key_env: Annotated[str, setting("models")] = field(default="OPENAI_API_KEY", metadata=_ASIDE)
     """The environment variable that holds the key."""
-    model_file: Annotated[Path | None, setting("models")] = None
+    # What the file says may alter answers: its content is compared.
+    model_file: Annotated[Path | None, setting("models")] = field(default=None, metadata={"same_run": True})
     """Where each model, and each role, is asked, with which key, how, and what it costs; TOML."""
 
     def __post_init__(self) -> None:
@@ -72,31 +80,32 @@ class Address:
 class ModelSettings(Address):
     """How the language models of a run are asked, and their budget; a value that cannot be used is a `UserError`."""
 
-    # The command line makes its options from these, with the text below each as its help.
+    # The command line makes its options from these, with the text below each as its help. A run of the hospital keeps
+    # them, and the metadata of each says whether it alters answers.
 
-    concurrency: int | None = None
+    concurrency: int | None = field(default=None, metadata=_ASIDE)
     """Maximum number of requests in flight at each endpoint; adapts by default."""
-    requests_per_minute: Annotated[float | None, setting("models")] = None
+    requests_per_minute: Annotated[float | None, setting("models")] = field(default=None, metadata=_ASIDE)
     """Maximum number of requests to a model per minute, over all processes."""
-    tokens_per_minute: Annotated[float | None, setting("models")] = None
+    tokens_per_minute: Annotated[float | None, setting("models")] = field(default=None, metadata=_ASIDE)
     """Maximum number of tokens of its prompts and answers per minute, over all processes."""
     temperature: float | None = None
     """Sampling temperature from 0 to 2; the server's default otherwise."""
     max_tokens: Annotated[int | None, setting("models")] = None
     """Maximum length of an answer in tokens, where a request sets none; the server's default otherwise."""
-    token_budget: int | None = None
+    token_budget: int | None = field(default=None, metadata=_ASIDE)
     """Stop when the models have used this many tokens."""
-    cost_budget: float | None = None
+    cost_budget: float | None = field(default=None, metadata=_ASIDE)
     """Stop when the models have cost this much."""
-    timeout: Annotated[float | None, setting("models")] = None
+    timeout: Annotated[float | None, setting("models")] = field(default=None, metadata=_ASIDE)
     """Timeout of a call in seconds; 300 by default."""
-    wait_for_server: Annotated[float | None, setting("models")] = None
+    wait_for_server: Annotated[float | None, setting("models")] = field(default=None, metadata=_ASIDE)
     """Seconds to wait for the server of a direct/ model while it is down; 0 by default."""
-    price: Annotated[str | None, setting("models")] = None
+    price: Annotated[str | None, setting("models")] = field(default=None, metadata=_ASIDE)
     """The price of a million tokens, in and out, such as 0.15,0.60; a third price is for cached tokens."""
-    hooks: Annotated[list[str] | None, setting("models")] = None
+    hooks: Annotated[list[str] | None, setting("models")] = field(default=None, metadata={"resumed": True})
     """Hooks around every call to a model: FILE.py:NAME, or the name of an installed hook."""
-    dry_run: bool = False
+    dry_run: bool = field(default=False, metadata=_ASIDE)
     """Estimate calls, tokens and cost without asking a model."""
 
     def __post_init__(self) -> None:
@@ -122,6 +131,15 @@ class ModelSettings(Address):
             calls=KeptCalls() if share is WHOLE else None,
             spending=spending,
         )
+
+
+def options_with(mark: str) -> frozenset[str]:
+    """Returns the options whose metadata has a mark."""
+    return frozenset(option.name for option in fields(ModelSettings) if option.metadata.get(mark))
+
+
+ASIDE = ASIDE_IN_COMMANDS | options_with("resumed")
+"""Options that alter no answer."""
 
 
 def read_price(text: str | None) -> Price | None:

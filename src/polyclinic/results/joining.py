@@ -18,6 +18,7 @@ import msgspec
 
 from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
+from polyclinic.models.settings import ASIDE
 from polyclinic.results.folder import (
     STUDY,
     ItemMeasure,
@@ -28,7 +29,6 @@ from polyclinic.results.folder import (
     read_calls,
     runs_of_study,
 )
-from polyclinic.settings import ASIDE
 from polyclinic.statistics.comparison import Compared
 from polyclinic.statistics.uncertainty import (
     Difference,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.settings import ASIDE
+from polyclinic.models.settings import ASIDE
 
 _NOT_READ = ("out", "reuse", "html", "figures", "session", "memory")
 """Options whose files are written, or that name a folder that changes."""

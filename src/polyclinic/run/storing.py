@@ -16,9 +16,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_new_folder, make_folder, write_json
 from polyclinic.fingerprints import others
 from polyclinic.models.journal import KeptAnswers
+from polyclinic.models.settings import ASIDE
 from polyclinic.run.invocation import Invocation, alters_answers
 from polyclinic.run.options import ANSWERS, PRIVATE, BesideFile, KeptOptions
-from polyclinic.settings import ASIDE
 from polyclinic.storage.server import is_store, read_address
 from polyclinic.terminal.screen import note
 

@@ -1,6 +1,7 @@
 """Workers of the hospital: the same episodes from any number of them, one journal, and one budget."""
 
 import asyncio
+import dataclasses
 import os
 import signal
 
@@ -17,6 +18,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import Limit, Share
 from polyclinic.models.session import _limit, journal_of
+from polyclinic.models.settings import ModelSettings
 from polyclinic.parallel.holder import Holder
 from polyclinic.testing.endpoint import Endpoint
 
@@ -78,12 +80,18 @@ def test_the_limits_are_divided():
 async def test_models_are_asked_by_every_worker_within_one_budget_and_one_journal_answers_again(tmp_path):
     asked = requests(4)
     async with Endpoint() as endpoint:
-        asks = Setup(seed=4, diseases="respiratory", nurse="direct/test", base_url=endpoint.url, concurrency=8)
+        asks = Setup(
+            seed=4,
+            diseases="respiratory",
+            nurse="direct/test",
+            models=ModelSettings(base_url=endpoint.url, concurrency=8),
+        )
 
         async def held(token_budget=None, workers=2):
-            setup = msgspec.structs.replace(asks, run="r", journal="the command", token_budget=token_budget)
+            models = dataclasses.replace(asks.models, token_budget=token_budget)
+            setup = msgspec.structs.replace(asks, run="r", journal="the command", models=models)
             async with journal_of(tmp_path / "calls.sqlite", run="r") as journal:
-                return await pooled(workers, setup, asked, Holder(journal, setup.options.budget()))
+                return await pooled(workers, setup, asked, Holder(journal, models.budget()))
 
         with pytest.raises(BudgetSpent):
             await held(token_budget=2)

@@ -469,11 +469,11 @@ async def open_clinic(
     async with open_minds(
         [setup.doctor],
         setup.cast,
-        setup.options,
+        setup.models,
         knowledge=knowledge,
         seed=setup.seed,
         journal=None if not setup.journal else setup.journal if side is None else side,
-        ledger=None if side is None else side.ledger(setup.options),
+        ledger=None if side is None else side.ledger(setup.models),
         prompts=setup.traces,
         run=setup.run,
         share=WHOLE if side is None else side.share,

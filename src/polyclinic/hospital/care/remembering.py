@@ -128,7 +128,7 @@ class ClinicMemory:
                 language=request.language,
                 seed=self.setup.seed,
                 day=request.date,
-                temperature=self.setup.temperature,
+                temperature=self.setup.models.temperature,
             )
             done = StudyDone(studied=studied)
         usage = ledger.total.usage
@@ -151,7 +151,7 @@ class ClinicMemory:
         brought = await memory.think(put, seed=self.setup.seed)
         learner: Learner = memory.doctor(self.setup.seed)
         if name is not None:
-            learner = MedAgentZero(partial(self._model, name, ledger=ledger), temperature=self.setup.temperature)
+            learner = MedAgentZero(partial(self._model, name, ledger=ledger), temperature=self.setup.models.temperature)
         wrong = TaskAnswer(answered.answer, answered.reasoning)
         return await learner.learn(put, brought, wrong, request.right) or Lesson("", "")
 

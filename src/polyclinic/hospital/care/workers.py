@@ -73,6 +73,6 @@ async def open_clinic_workers(
 ) -> AsyncIterator[RemoteClinic]:
     """Opens workers that compute the episodes of a run."""
     at_once = _AT_ONCE if setup.asks_models else _AT_ONCE_BY_RULES
-    keys = keys_of(setup.options)
+    keys = keys_of(setup.models)
     async with WorkerPool(where, ClinicTask(setup), holder, at_once=at_once, environment=keys, report=report) as pool:
         yield RemoteClinic(pool)
