@@ -193,7 +193,7 @@ READERS = (
         ("cli/memory.py",),
         "m.jsonl",
         records(*(_REMEMBERED | {"task": task} for task in ("examination", "diagnosis", "treatment"))),
-        read("cli.memory", "Contents.of_file"),
+        read("cli.memory", "_of_file"),
     ),
     ReaderTried(
         "pairs of names",
@@ -223,20 +223,6 @@ READERS = (
         "g.jsonl",
         records({"case": "1", "doctor": "d", "judge": "rules", "version": 1, "prompts": "x", "grades": _GRADES}),
         read("metrics.grades", "read_judgements"),
-    ),
-    ReaderTried(
-        "marks",
-        (),
-        "m.jsonl",
-        records({"case": "1", "method": "m", "rater": "a", "relevance": 4, "completeness": 3}),
-        read("judging.explanations", "read_ratings"),
-    ),
-    ReaderTried(
-        "people's words of errors",
-        (),
-        "w.jsonl",
-        records({"question": "q", "method": "m", "category": "cot", "who": "a"}),
-        read("judging.error_categories", "read_words"),
     ),
     ReaderTried(
         "labelled questions",

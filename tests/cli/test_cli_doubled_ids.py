@@ -39,7 +39,7 @@ def test_what_is_evaluated_is_what_the_results_hold(cases, run, complaint, tmp_p
     done = run("eval", "aie", "--cases", cases, "--doctor", "rules", "--out", tmp_path / "out", "--json")
     assert "(id 4): case '4': two options are the same, A and C: 'gout'; each once" in done.stderr
     assert "1 case of 5 left out of mine.jsonl" in done.stderr
-    (row,) = json.loads(run("results", "show", tmp_path / "out", "--format", "json").stdout)
+    (row,) = json.loads(run("results", "show", tmp_path / "out", "--json").stdout)["table"]
     assert row["items"] == 4
     assert "two options are the same" in complaint(
         "eval", "aie", "--cases", cases, "--doctor", "rules", "--set", "cases.strict=true", "--out", tmp_path / "strict"

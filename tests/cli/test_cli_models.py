@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from polyclinic.terminal.figures import AT_LEAST
+from polyclinic.terminal.figures import AT_LEAST, money
 
 KEY = "sk-proj-NOBODY-MAY-SEE-THIS-42"
 CASE = ("consult", "shipped#p1-00001")
@@ -160,8 +160,8 @@ def test_a_sum_without_a_price_for_all_is_told_as_the_least_it_can_be(run, endpo
     assert sum(one["unpriced"] for one in record["calls"]) == 3
     cost = sum(one["cost"] for one in record["calls"])
     shown = run("results", "show", folder).stdout
-    assert f"cost {AT_LEAST} {cost:.4f}, without 3 calls that took tokens without a price" in shown
-    assert f"{AT_LEAST} {cost:.4f}" in run("results", "show", folder, "--rows", "runs", env={"COLUMNS": "200"}).stdout
+    assert f"cost {money(cost, 3)}, without 3 calls that took tokens without a price" in shown
+    assert money(cost, 3) in run("results", "show", folder, "--rows", "runs", env={"COLUMNS": "200"}).stdout
     expected = json.loads(run(*words, "--dry-run", "--json").stdout)
     assert expected["unpriced"] == 3 and expected["cost"] > 0
     limited = run(*words, "--cost-budget", 1, code=2)

@@ -28,7 +28,6 @@ WITHOUT_TABLE = {
     "cases patient-test": CASES,
     "config show": "it prints a TOML file; --json has all of it",
     "ask": "it shows who says what, as it is said; --json has all of it",
-    "knowledge show": "it shows a disease as a page; --json has all of it",
     "models check": "it says of each model how it answers, a line each; --json has all of it",
     "cases check": "it names what is wrong, a line each; --json has all of it",
     "corpus add": ONE_LINE,

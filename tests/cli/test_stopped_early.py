@@ -87,7 +87,7 @@ def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_
     with serving(answer) as endpoint:
         words = command(name, medqa, tmp_path, endpoint)
         run(*words, "--token-budget", TOKENS[name], code=1)
-        before = run("results", "show", tmp_path / "out", "--format", "json").stdout
+        before = run("results", "show", tmp_path / "out", "--json").stdout
         asked = endpoint.requests
         answering.clear()
         going_on = subprocess.Popen(
@@ -100,7 +100,7 @@ def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_
             going_on.kill()
             going_on.wait()
         assert endpoint.requests > asked
-        assert run("results", "show", tmp_path / "out", "--format", "json").stdout == before
+        assert run("results", "show", tmp_path / "out", "--json").stdout == before
         answering.set()
         run(*words)
     record = json.loads((tmp_path / "out" / "results.json").read_bytes())
