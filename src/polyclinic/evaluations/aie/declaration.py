@@ -46,6 +46,7 @@ from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Pl
 from polyclinic.evaluations.measuring import output_of_visits, picked, show_compared
 from polyclinic.evaluations.people import ViewByPeople, show_judgements, views_by_people
 from polyclinic.evaluations.protocol import staging_of
+from polyclinic.evaluations.samples import ItemSample, UnderTest, sample_of_case
 from polyclinic.frames import Tabular
 from polyclinic.judging.pairs import CRITERIA, Judgements, View, judge_pairs
 from polyclinic.judging.verdicts import Known, PersonsVerdict
@@ -396,9 +397,14 @@ def show_comparisons(screen: Console, compared: Sequence[MetricDifference]) -> N
     screen.print()
 
 
+def _sample(asked: AskedCase) -> ItemSample:
+    return sample_of_case(asked.case, asked.case.truth.answers)
+
+
 AIE = Evaluation(
     name="aie",
     options=AieOptions,
     plan=plan,
+    tested=UnderTest(option="doctor", sample=_sample, defaults={"cases": "shipped"}),
     paper=AieSettings,
 )

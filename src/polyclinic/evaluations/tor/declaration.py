@@ -26,6 +26,7 @@ from polyclinic.evaluations.measuring import show_compared
 from polyclinic.evaluations.outcomes import MethodOptions, compare_methods, failures, outcome_row
 from polyclinic.evaluations.people import show_figures
 from polyclinic.evaluations.protocol import as_paper, mind_kind, say
+from polyclinic.evaluations.samples import UnderTest, sample_of_question
 from polyclinic.evaluations.tor.evaluation import (
     RULES,
     RecordPlay,
@@ -495,4 +496,5 @@ TOR: Evaluation[TorOptions, TorSettings] = Evaluation(
     name="tor",
     options=TorOptions,
     plan=plan,
+    tested=UnderTest(option="model", sample=sample_of_question, defaults={"cases": "inpatients"}),
 )
