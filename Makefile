@@ -80,7 +80,8 @@ $(POSTGRES): pyproject.toml | $(DEV)
 	@$(BIN)/python .ci/install.py pgserver || true  # else Debian's PostgreSQL, where it is
 
 test-cluster: $(DEV) $(RAY) $(POSTGRES)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/scale
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs tests/scale/test_postgres*.py
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/scale/test_ray*.py
 
 check: $(DEV)
 	@$(BIN)/ruff check .

@@ -185,7 +185,7 @@ def killed(victim, folder, nodes, endpoint, words, needed):
     ) as process:
         while process.poll() is None and (
             endpoint.counters()["requests"] < before + needed // 3
-            or (victim in ("node", "head") and not nodes.second_asks(endpoint))
+            or (victim == "node" and not nodes.second_asks(endpoint))
         ):
             time.sleep(0.05)
         if process.poll() is not None:

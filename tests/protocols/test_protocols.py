@@ -86,14 +86,14 @@ def test_a_file_of_ones_own_is_followed_as_a_paper(tmp_path):
 def test_what_contradicts_the_paper_is_refused_and_ours_takes_it():
     paper, ours = follow(MvmeSettings, "paper"), follow(MvmeSettings)
     for rules in (paper, ours):
-        rules.check_mind("patient", "--patient", "direct/a", "model")
+        rules.check_mind("patient", "--patient", "direct/a")
         rules.check_value("--max-turns", 10, rules.settings.turns)
         rules.check_value("--max-turns", None, rules.settings.turns)
         rules.check_switch("--quick", False, "is slow", "§1")
-    ours.check_mind("patient", "--patient", "rules", "rules")
+    ours.check_mind("patient", "--patient", "rules")
     ours.check_value("--max-turns", 11, ours.settings.turns)
     for refused in (
-        lambda: paper.check_mind("patient", "--patient", "rules", "rules"),
+        lambda: paper.check_mind("patient", "--patient", "rules"),
         lambda: paper.check_value("--max-turns", 11, paper.settings.turns),
         lambda: paper.check_switch("--quick", True, "is slow", "§1"),
     ):

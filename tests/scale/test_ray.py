@@ -46,11 +46,13 @@ def evaluations(endpoint, tmp_path_factory):
 
 def test_evaluations_in_parts_are_the_same_and_ask_as_often(nodes, endpoint, evaluations, tmp_path):
     wrong = {}
-    for name, words in evaluations.items():
-        (tmp_path / name).mkdir()
-        same, one, parts = in_parts(tmp_path / name, nodes.address, endpoint, words)
+    cases = [(name, nodes.address) for name in evaluations] + [("medqa", "ray:2")]
+    for number, (name, where) in enumerate(cases):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        same, one, parts = in_parts(folder, where, endpoint, evaluations[name])
         if not (same and one == parts > 2):
-            wrong[name] = same, one, parts
+            wrong[name, where] = same, one, parts
     assert wrong == {}
 
 
@@ -101,6 +103,27 @@ def test_a_head_that_is_killed_is_one_line_and_the_same_command_goes_on_with_the
     assert f"--on {nodes.address}: the head of the cluster is gone; what was answered is kept" in said[0]
     assert same
     assert again <= AT_ONCE
+
+
+_JOBS = """
+import asyncio, ray
+from polyclinic.parallel.pool import open_site
+
+async def jobs():
+    site = await open_site("ray:1")
+    print([one["Entrypoint"] for one in ray._private.state.jobs()])
+    await site.close()
+
+asyncio.run(jobs())
+"""
+
+
+def test_the_jobs_of_a_cluster_do_not_name_the_words_of_a_command():
+    """A password may stand there, and whoever sees the cluster sees its jobs."""
+    # In a process of its own: one that was in another cluster starts none.
+    words = [sys.executable, "-c", _JOBS, "--out", "postgresql://ann:a-password@host/db"]
+    came = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert came.stdout.splitlines()[-1:] == ["['polyclinic']"], came.stderr
 
 
 async def test_nobody_there_and_somebody_else_there_are_each_one_line(monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from cyclopts import Parameter
@@ -29,12 +29,17 @@ from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
+if TYPE_CHECKING:
+    WrittenLayout = str
+else:
+    WrittenLayout = Literal[tuple(sorted(writers()))]
+
 
 async def convert(
     file: Annotated[str, options.CASE_FILE],
     /,
     *,
-    to: Annotated[Literal["agentclinic", "fhir", "polyclinic"], Parameter(name="--format")] = "polyclinic",
+    to: Annotated[WrittenLayout, Parameter(name="--format")] = "polyclinic",
     out: options.NewFile,
     persona: Annotated[Manner | Literal["mixed"] | None, Parameter(metavar="MANNER")] = None,
     writer: Annotated[str, options.MIND] = TEMPLATES,
@@ -52,7 +57,7 @@ async def convert(
     """Writes the cases, and prints what the layout cannot hold and which cases got no persona.
 
     Args:
-        to: The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own.
+        to: The layout to write; by default polyclinic's own.
         out: File for the cases, one a line.
         persona: Persona for each case, by its manner; mixed: all manners; parent: a child's.
         writer: Writer of the personas: templates, or a model such as direct/NAME.

@@ -39,8 +39,8 @@ COMMANDS = {
     "cases check": "cases:check Check a case file: schema, duplicate ids, and truth in a place where a doctor can read "
     "it.",
     "cases convert": "case_convert:convert Write the cases of a file in another layout, or give each a persona.\n\n"
-    "Layouts are FHIR R4, AgentClinic's and ours. A persona is a statement in the patient's own voice, a life, a "
-    "character and a manner. A persona that reveals the diagnosis or a result is refused; the case then gets none.",
+    "A persona is a statement in the patient's own voice, a life, a character and a manner. A persona that reveals "
+    "the diagnosis or a result is refused; the case then gets none.",
     "cases generate": "case_generate:generate Draw patients from the medical knowledge, balanced over disease "
     "and severity.",
     "cases patient-test": "patient_test:patient_test Make a test set for simulated patients: dialogues, with questions "

@@ -65,7 +65,7 @@ class ReplicaOptions:
         str | None,
         Parameter(
             metavar="WHERE",
-            help="Worker processes that compute the visits: local:N on this machine, ray://HOST:PORT on a Ray "
+            help="Worker processes that compute the visits: local:N on this machine, ray or ray://HOST:PORT on a Ray "
             "cluster. The log is the same for any number.",
         ),
     ] = None

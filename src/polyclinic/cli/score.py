@@ -18,7 +18,7 @@ from polyclinic.cli.sessions import judge_session
 from polyclinic.errors import BadInput, UserError
 from polyclinic.evaluations.aie.declaration import show_comparisons, show_left_out
 from polyclinic.evaluations.people import show_agreement, show_figures
-from polyclinic.evaluations.protocol import followed, mind_kind, with_temperatures
+from polyclinic.evaluations.protocol import followed, with_temperatures
 from polyclinic.judging.people import agreed, figures, people_judgements
 from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.metrics import conversation
@@ -214,12 +214,12 @@ async def _read_grades(
         if len({(one.judge, one.version, one.prompts) for one in judgements}) > 1:
             raise BadInput("grades of several judges, or of versions of one; a file holds those of one", path=path)
         if judgements[0].judge == "rules":
-            rules.check_mind("judge", f"the judge of {path}", "rules", "rules")
+            rules.check_mind("judge", f"the judge of {path}", "rules")
         return judgements
     found = recorded.read_recorded(path, None if reference is None else recorded.read_references(reference))
     lettered = any(letter for one in found.reports for letter in one.letters.values())
     if not lettered:
-        rules.check_mind("judge", "--judge", judge, mind_kind(judge))
+        rules.check_mind("judge", "--judge", judge)
     if found.without_reference:
         note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
     if lettered:

@@ -23,26 +23,20 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from polyclinic.answering.outcome import Outcome
-from polyclinic.cases.case import Case
 from polyclinic.cli.calling import bind, complaint
 from polyclinic.errors import EndpointError, UserError
 from polyclinic.evals.methods import Tested, in_role, told
-from polyclinic.evaluations.aie.evaluation import AskedCase
 from polyclinic.evaluations.declared import DECLARATIONS, declaration
 from polyclinic.evaluations.evaluation import Opened, Plan, Play, Work, planned
-from polyclinic.evaluations.patient_simulator.evaluation import LabelledCase
-from polyclinic.evaluations.tor.inpatients import Inpatient
+from polyclinic.evaluations.samples import ItemSample
 from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Judgement
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.scripted import Scripted
 from polyclinic.models.session import OpenModels, Session
-from polyclinic.players.language_model.mind import describe
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
-from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.shown import show
 from polyclinic.run.output import Output
 from polyclinic.run.run import Run
 from polyclinic.visits.visit import Visit
@@ -56,17 +50,6 @@ VERSION = 2
 FAILURES = 0.05
 """Share of samples without an endpoint's answer above which the evaluation has failed; all are run all the same."""
 
-TESTED: dict[str, tuple[str, dict[str, Any]]] = {
-    "aie": ("doctor", {"cases": "shipped"}),
-    "exam": ("model", {"match": "none"}),
-    "examiner": ("examiner", {}),
-    "mvme": ("doctor", {"cases": "shipped"}),
-    "patient-simulator": ("patient", {"patient": "saps"}),
-    "reliability": ("patient", {"patient": "saps"}),
-    "tor": ("model", {"cases": "inpatients"}),
-}
-"""Of each evaluation the option that names the model under test, and defaults of other options."""
-
 
 def _not_yet(*_: Any) -> UserError:
     return UserError("a task of Inspect asks no model before its samples are known")
@@ -77,13 +60,17 @@ class _Prepared(NamedTuple):
 
     plan: Plan
     work: Work
+    samples: Mapping[str, ItemSample]  # by id
     numbers: Mapping[str, Sequence[int]]  # of the items of each sample
     models: Sequence[Tested]
 
 
 async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | None) -> _Prepared:
     """Makes the plan of an evaluation and opens its players; without a model under test, to list its items."""
-    option, defaults = TESTED[name]
+    declared = declaration(name)
+    if declared.tested is None:
+        raise TypeError(f"{name} declares no model under test")
+    option, defaults = declared.tested.option, declared.tested.defaults
     under_test = "inspect/tested/model" if tested is None else tested.name
     chosen = {**defaults, **arguments}
     mind = chosen.get(option)
@@ -93,7 +80,7 @@ async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | Non
     except CycloptsError as error:
         raise UserError(complaint(error)) from None
     options, run = bound["options"], Run(bound["run"])
-    plan, _, _ = planned(declaration(name), options, run, bound.get("acted_on"))
+    plan, _, _ = planned(declared, options, run, bound.get("acted_on"))
     for lent in ("library", "memory"):
         found = getattr(options, lent, None)
         if getattr(found, "corpus", None) or getattr(found, "memory", None):
@@ -120,31 +107,11 @@ async def _prepare(name: str, arguments: Mapping[str, Any], tested: Tested | Non
     work = await plan.prepare(Opened(minds=players, session=session, knowledge=knowledge, stack=AsyncExitStack()))
     if len(work.players) != 1:
         raise UserError(f"{name}: {len(work.players)} take part ({', '.join(work.players)}); a task has one")
+    samples = [declared.tested.sample(item) for item in work.items]
     numbers: dict[str, list[int]] = {}
-    for number, item in enumerate(work.items):
-        numbers.setdefault(str(sample_of(item).id), []).append(number)
-    return _Prepared(plan, work, numbers, opened)
-
-
-def sample_of(item: Any) -> Sample:
-    """Returns an item as Inspect shows it; the items of one case are one sample."""
-    match item:
-        case Case() | AskedCase():
-            case, asks = (item.case, True) if isinstance(item, AskedCase) else (item, False)
-            right = case.truth.answers if asks else [one.name for one in case.truth.diagnoses]
-            about = {"language": case.presentation.language, "source": case.source}
-            return Sample(id=case.id, input=describe(case.presentation), target=list(right), metadata=about)
-        case ExamQuestion() | Inpatient():
-            asked = item.question
-            about = {"language": asked.language}
-            return Sample(id=asked.id, input=show(asked), target=sorted(item.key), metadata=about)
-        case LabelledCase():
-            id = f"{item.file}/{item.id}" if item.file else item.id
-            texts, states = zip(*((one.text, str(one.state)) for one in item.questions), strict=True)
-            return Sample(id=id, input="\n".join(texts), target=list(states))
-        case _, request:
-            return Sample(id=request.case, input=request.text)
-    raise TypeError(f"no sample can be made of {type(item).__name__}")
+    for number, sample in enumerate(samples):
+        numbers.setdefault(sample.id, []).append(number)
+    return _Prepared(plan, work, {sample.id: sample for sample in samples}, numbers, opened)
 
 
 @solver(name="evaluation")
@@ -159,7 +126,7 @@ def evaluation(name: str, **arguments: Any) -> Solver:
         try:
             if key not in ready:
                 ready[key] = asyncio.ensure_future(_prepare(name, arguments, Tested(model)))
-            plan, work, numbers, models = await asyncio.shield(ready[key])
+            plan, work, _, numbers, models = await asyncio.shield(ready[key])
             async with AsyncExitStack() as stack:
                 for one in models:
                     await stack.enter_async_context(one)
@@ -236,10 +203,9 @@ def _task_of(name: str) -> Callable[..., Task]:
     def made(**arguments: Any) -> Task:
         # In a thread: Inspect makes tasks in its loop, and without one.
         with ThreadPoolExecutor(1) as thread:
-            work = thread.submit(asyncio.run, _prepare(name, arguments, None)).result().work
-        samples = {sample.id: sample for sample in map(sample_of, work.items)}
+            samples = thread.submit(asyncio.run, _prepare(name, arguments, None)).result().samples
         return Task(
-            dataset=MemoryDataset(list(samples.values()), name=name),
+            dataset=MemoryDataset([Sample(**one._asdict()) for one in samples.values()], name=name),
             solver=evaluation(name, **arguments),
             scorer=row(),
             version=VERSION,

@@ -12,7 +12,7 @@ from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.settings import ModelSettings
-from polyclinic.players.mind_names import RECALL, model_of, name_of
+from polyclinic.players.mind_names import kind_by_prefix, model_of, name_of
 from polyclinic.players.minds import tells_in_address
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
@@ -43,7 +43,7 @@ def cases_with_pictures(
     def sees(doctor: str) -> bool:
         if (model := model_of(doctor)) is not None:
             return bool(models.said.asking(model, Role.DOCTOR).sees)
-        return name_of(doctor).partition(":")[0] not in ("rules", "scripted", RECALL)
+        return kind_by_prefix(name_of(doctor)).sees
 
     seeing, pictures = [mind for mind in doctors if sees(mind)], None
     if seeing and choice != "none":

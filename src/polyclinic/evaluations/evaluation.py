@@ -33,6 +33,7 @@ from polyclinic.evaluations.case_pictures import cases_with_pictures
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.evaluations.people import with_people
 from polyclinic.evaluations.protocol import ByProtocol, followed, held_by
+from polyclinic.evaluations.samples import UnderTest
 from polyclinic.judging.model_judging import UntilStopped
 from polyclinic.judging.verdicts import Known, PersonsVerdict, read_verdicts
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
@@ -346,6 +347,7 @@ class Evaluation(Generic[Options, S]):
         plan: returns what a run with these options is going to do; a UserError for what cannot be done.
         paper: the settings of the paper's protocol, None if it follows none.
         acted_on: a frozen dataclass whose fields are the arguments of the command, before its options.
+        tested: what makes it a task of Inspect; None for no task.
         at: `FILE.py:NAME` of a user's declaration, or its entry point, by which a worker finds it.
     """
 
@@ -355,6 +357,7 @@ class Evaluation(Generic[Options, S]):
     help: str = ""
     paper: type[S] | None = None
     acted_on: type | None = None
+    tested: UnderTest | None = None
     at: str = ""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:

@@ -11,7 +11,7 @@ from rich.console import Console
 from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod, settable
 from polyclinic.models.settings import ModelSettings
-from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.players.mind_names import MODEL, kind_of, model_of
 from polyclinic.players.staging import Staging
 from polyclinic.protocols.following import FollowedProtocol, follow, told
 from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings, PaperSetting, Settings
@@ -30,16 +30,8 @@ def followed(kind: type[S], given: str, **minds: str | None) -> FollowedProtocol
     rules = follow(kind, given)
     for role, name in minds.items():
         if name is not None:
-            rules.check_mind(role, f"--{role}", name, mind_kind(name))
+            rules.check_mind(role, f"--{role}", name)
     return rules
-
-
-def mind_kind(name: str) -> str:
-    """Returns what sort of a mind a name is: rules, model, saps, saps-parallel, scripted, human, or own."""
-    kind = name.partition(":")[0]
-    if model_of(name) is not None:
-        return kind if kind.startswith("saps") else "model"
-    return kind if kind in ("rules", "scripted", HUMAN) else "own"
 
 
 class ByProtocol(NamedTuple, Generic[M]):
@@ -68,7 +60,7 @@ def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: 
     departures = []
     if rules.side == "paper":
         departures = [f"cases ({rules.settings.cases.paper}; here {cases})"]
-        others = [name for name in minds.get("doctor", ()) if name is not None and mind_kind(name) != "model"]
+        others = [name for name in minds.get("doctor", ()) if name is not None and kind_of(name) != MODEL]
         departures += [f"doctor {name} (no model, as all of the paper's are)" for name in others]
         departures += rules.changed
     tuned, temperatures = with_temperatures(rules, models, minds)

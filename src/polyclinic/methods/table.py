@@ -83,16 +83,21 @@ class Method(NamedTuple):
     team: bool = False  # of several roles, so that asking one model as often is the fair comparison
     examples: bool = False  # is shown examples
     draws: bool = False  # chooses its examples among all by itself
+    in_batches: bool = False  # its calls wait for one another at most once or twice, so that batches can answer them
 
 
 METHODS: dict[str, Method] = {
-    "zero_shot": Method(zero_shot, "the question alone"),
-    "few_shot": Method(few_shot, "five answered questions before it", examples=True),
-    "chain_of_thought": Method(chain_of_thought, "reasoning before the answer"),
-    "few_shot_chain_of_thought": Method(chain_of_thought, "the same after five worked examples", examples=True),
-    "self_consistency": Method(self_consistency, "the majority of five chains of thought"),
-    "few_shot_self_consistency": Method(self_consistency, "the same after five worked examples", examples=True),
-    "medprompt": Method(medprompt, "nearest worked examples, options shuffled, the majority"),
+    "zero_shot": Method(zero_shot, "the question alone", in_batches=True),
+    "few_shot": Method(few_shot, "five answered questions before it", examples=True, in_batches=True),
+    "chain_of_thought": Method(chain_of_thought, "reasoning before the answer", in_batches=True),
+    "few_shot_chain_of_thought": Method(
+        chain_of_thought, "the same after five worked examples", examples=True, in_batches=True
+    ),
+    "self_consistency": Method(self_consistency, "the majority of five chains of thought", in_batches=True),
+    "few_shot_self_consistency": Method(
+        self_consistency, "the same after five worked examples", examples=True, in_batches=True
+    ),
+    "medprompt": Method(medprompt, "nearest worked examples, options shuffled, the majority", in_batches=True),
     "tree_of_thought": Method(tree_of_thought, "thoughts proposed, judged and followed"),
     "mindmap": Method(mindmap, "reasoning with what a knowledge graph says of the question's entities"),
     "mdagents": Method(

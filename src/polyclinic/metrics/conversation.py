@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple
@@ -33,24 +33,44 @@ from polyclinic.statistics.uncertainty import (
     standard_error,
 )
 
-METRICS = tuple(
-    "DIAGNOSIS COVERAGE INQUIRY_ACC INQUIRY_SPECIFIC INQUIRY_LOGIC "
-    "ADVICE_ACC ADVICE_SPECIFIC DISTINCT AVG_TURN AVG_LEN".split()
-)
-"""The ten, in the order of the published tables; percent, but turns and length as they are."""
+Turns = tuple[tuple[State, ...], tuple[State, ...]]
+"""The states of turns that count, and of all turns of their kind."""
+
+
+class Metric(NamedTuple):
+    """What the values of a metric are."""
+
+    percent: bool = True
+    share: bool = False  # each value is 100 or 0, so that the mean is a share of the dialogues
+    turns: Turns | None = None  # of a share of turns, which
+    studied: bool = False  # among the 28 indicators that the paper correlates with people's
+
+
+METRICS = {
+    "DIAGNOSIS": Metric(share=True, studied=True),
+    "COVERAGE": Metric(studied=True),
+    "INQUIRY_ACC": Metric(turns=(INQUIRY[:1], INQUIRY), studied=True),
+    "INQUIRY_SPECIFIC": Metric(turns=(INQUIRY[:2], INQUIRY), studied=True),
+    "INQUIRY_LOGIC": Metric(studied=True),
+    "ADVICE_ACC": Metric(turns=(ADVICE[:1], ADVICE), studied=True),
+    "ADVICE_SPECIFIC": Metric(turns=(ADVICE[:2], ADVICE), studied=True),
+    "DISTINCT": Metric(studied=True),
+    "AVG_TURN": Metric(percent=False),
+    "AVG_LEN": Metric(percent=False),
+}
+"""The ten, in the order of the published tables."""
 
 MCQE = "MCQE"  # right answers, in percent, of a doctor who reads everything, without a dialogue
-SECOND = tuple(
-    "COVERAGE_WITHOUT_O INQUIRY_ACC_POOLED INQUIRY_SPECIFIC_POOLED ADVICE_ACC_POOLED ADVICE_SPECIFIC_POOLED".split()
-)
-"""As formulas 14, 16, 17, 19 and 20 have it: COVERAGE without the opening, and shares of all turns of all cases."""
 
-_SHARES = {
-    "INQUIRY_ACC": (INQUIRY[:1], INQUIRY),
-    "INQUIRY_SPECIFIC": (INQUIRY[:2], INQUIRY),
-    "ADVICE_ACC": (ADVICE[:1], ADVICE),
-    "ADVICE_SPECIFIC": (ADVICE[:2], ADVICE),
-}
+
+def kind_of(name: str) -> Metric:
+    """Returns what the values of a metric are: one of the ten, MCQE, or the user's own."""
+    return Metric(share=True) if name == MCQE else METRICS.get(name, Metric())
+
+
+_TURNS = {name: metric.turns for name, metric in METRICS.items() if metric.turns is not None}
+SECOND = ("COVERAGE_WITHOUT_O", *(f"{name}_POOLED" for name in _TURNS))
+"""As formulas 14, 16, 17, 19 and 20 have it: COVERAGE without the opening, and shares of all turns of all cases."""
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +117,7 @@ def score(dialogue: Dialogue) -> Score:
         values["COVERAGE"] = 100 * rouge_1(collected, known, language).recall
         values["INQUIRY_LOGIC"] = 100 * likeness(collected, known, language)
         values["COVERAGE_WITHOUT_O"] = 100 * rouge_1(_collected(dialogue), known, language).recall
-    for name, (good, all_of_kind) in _SHARES.items():
+    for name, (good, all_of_kind) in _TURNS.items():
         counts[name] = sum(s in good for s in states), sum(s in all_of_kind for s in states)
         values[name] = 100 * counts[name][0] / counts[name][1] if counts[name][1] else 0.0
     # A turn's two texts are joined without a blank, as the published values have it.
@@ -116,13 +136,13 @@ def score(dialogue: Dialogue) -> Score:
     )
 
 
-def unusable(id: str | int, problem: str, names: Sequence[str] = METRICS) -> Score:
+def unusable(id: str | int, problem: str, names: Iterable[str] = METRICS) -> Score:
     """Returns the score of a doctor whose answer could not be used: a wrong diagnosis, so that no model gains by it."""
     others = tuple(name for name in names if name != "DIAGNOSIS")
     return Score(
         id=id,
         values={"DIAGNOSIS": 0.0},
-        counts=dict.fromkeys(_SHARES, (0, 0)),
+        counts=dict.fromkeys(_TURNS, (0, 0)),
         lengths=(),
         left_out=(LeftOut(id, problem, others),),
         unreadable=True,
@@ -141,7 +161,7 @@ def _collected(dialogue: Dialogue, *also: State) -> str:
 
 
 def summarise(
-    scores: Sequence[Score], *, names: Sequence[str] = METRICS, left_out: Sequence[LeftOut] = (), seed: int = 0
+    scores: Sequence[Score], *, names: Collection[str] = METRICS, left_out: Sequence[LeftOut] = (), seed: int = 0
 ) -> ConversationSummary:
     """Returns the means over dialogues with their errors and intervals.
 
@@ -153,7 +173,7 @@ def summarise(
     def mean(name: str) -> Estimate:
         having = [score for score in scores if name in score.values]
         ids, values = [score.id for score in having], [score.values[name] for score in having]
-        if name == "DIAGNOSIS":
+        if kind_of(name).share:
             return share_estimate(values, clusters=ids)
         return estimate(values, clusters=ids, seed=seed)
 
@@ -168,7 +188,7 @@ def summarise(
         error = standard_error(lengths) or None
         metrics["AVG_LEN"] = msgspec.structs.replace(pooled_length, stderr=error, n=len(lengths))
     second = {SECOND[0]: mean(SECOND[0])} if "COVERAGE" in metrics else {}
-    for name, pooled_name in zip(_SHARES, SECOND[1:], strict=True):
+    for name, pooled_name in zip(_TURNS, SECOND[1:], strict=True):
         if name in metrics:
             shares = [score.counts[name] for score in scores]
             second[pooled_name] = pooled([100 * part for part, _ in shares], [whole for _, whole in shares])
@@ -204,10 +224,9 @@ def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> tupl
 
     names = next(iter(summaries.values())).metrics if summaries else ()
     values = {doctor: by_case(one) for doctor, one in summaries.items()}
-    tests = {"DIAGNOSIS": shares}
     pairs = combinations(summaries, 2)
     compared = compare_values(
-        MetricDifference, values, list(names), pairs, lambda name: tests.get(name, of_means(seed))
+        MetricDifference, values, list(names), pairs, lambda name: shares if kind_of(name).share else of_means(seed)
     )
     return tuple(one for one in compared if one.difference.n)
 
@@ -228,7 +247,7 @@ class BrokenMetric(PolyclinicError):
 class Wanted(NamedTuple):
     """The names of all metrics that are wanted, in the order of the tables, and the user's own by name."""
 
-    names: tuple[str, ...] = METRICS
+    names: tuple[str, ...] = tuple(METRICS)
     own: Mapping[str, Callable[[Dialogue], Any]] = {}
 
 
@@ -239,7 +258,7 @@ def choose_metrics(names: Iterable[str]) -> Wanted:
     """Returns the metrics of these names, built-in ones or plugins of the group `metrics`; by default all ten."""
     names = list(dict.fromkeys(names))
     own = {name: _found(name) for name in names if name not in METRICS}
-    builtin = tuple(name for name in METRICS if name in names) or METRICS
+    builtin = tuple(name for name in METRICS if name in names) or tuple(METRICS)
     return Wanted((*builtin, *own), own)
 
 

@@ -1,6 +1,6 @@
 """A consultation as the conversation metrics read it: what was said, each turn with its state.
 
-Made from a trace of ours here; `transcripts` reads it from files, also in the layout that aie-saps published.
+Made from a trace, or read from a file of traces or of recorded dialogues, also in the layout that aie-saps published.
 """
 
 from __future__ import annotations

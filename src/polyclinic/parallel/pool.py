@@ -22,7 +22,7 @@ from polyclinic.errors import PolyclinicError, UserError, in_short
 from polyclinic.models.limits import Share
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Open, Question, Warned
-from polyclinic.parallel.ray_site import SCHEME, RayProcess, RayWorkers
+from polyclinic.parallel.ray_site import RAY, SCHEME, RayProcess, RayWorkers
 from polyclinic.parallel.shipping import packed
 from polyclinic.parallel.sites import LocalProcess, LocalProcesses, WorkerLost
 from polyclinic.parallel.worker import Task
@@ -32,7 +32,7 @@ MOST_OPEN = 256  # items that a worker has open at a time
 MOST_WORKERS = 1000  # each is a process of some 200 MB
 
 LOCAL = "local"
-ALLOWED = f"{LOCAL}, {LOCAL}:N or {SCHEME}HOST:PORT"
+ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
 
 Site = LocalProcesses | RayWorkers  # where workers run
 Process = LocalProcess | RayProcess  # a worker as the command sees it
@@ -46,9 +46,10 @@ def check_site(name: str) -> None:
     kind, _, number = name.partition(":")
     if kind == "processes":
         raise UserError(f"--on {name!r}; write --on {LOCAL}{name.removeprefix('processes')}")
-    if kind == LOCAL and number.isdecimal() and int(number) > MOST_WORKERS:
+    is_counted = kind in (LOCAL, RAY)
+    if is_counted and number.isdecimal() and int(number) > MOST_WORKERS:
         raise UserError(f"--on {name!r}; allowed: at most {MOST_WORKERS:,} workers")
-    if not (kind == LOCAL and (not number or (number.isdecimal() and int(number)))) and not name.startswith(SCHEME):
+    if not (is_counted and (not number or (number.isdecimal() and int(number)))) and not name.startswith(SCHEME):
         raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
 
 

@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster.
+"""Workers on a Ray cluster, an existing one or one that the command starts.
 
 A worker is an actor. Ray brings it this polyclinic, whatever is installed on its node.
 """
@@ -6,6 +6,7 @@ A worker is an actor. Ray brings it this polyclinic, whatever is installed on it
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import socket
@@ -23,6 +24,7 @@ from polyclinic.parallel.messages import HEAD, frame, unframed
 from polyclinic.parallel.sites import ENDS_WITHIN, ClusterLost, WorkerLost
 from polyclinic.parallel.worker import OpenItems
 
+RAY = "ray"
 SCHEME = "ray://"
 _PORT = 10001
 
@@ -92,13 +94,15 @@ class RayWorkers:
 
     @classmethod
     async def connect(cls, address: str) -> Self:
-        """Joins a cluster, `ray://HOST:PORT`."""
-        show_token()
+        """Joins the cluster `ray://HOST:PORT`, or starts one on this machine, `ray` or `ray:N`."""
+        if address.startswith(SCHEME):
+            show_token()
         try:
             import ray  # noqa: PLC0415 - an extra, and slow to import
         except ImportError:
             raise MissingExtra("--on ray needs Ray: pip install 'polyclinic[ray]'") from None
-        look(address)
+        if address.startswith(SCHEME):
+            look(address)
         await join(ray, address)
         cluster = cls(ray, address)
         try:
@@ -147,7 +151,7 @@ class RayWorkers:
                 await asyncio.to_thread(self._ray.kill, actor)
 
     async def close(self) -> None:
-        """Leaves the cluster."""
+        """Leaves the cluster; one that the command started ends."""
         # Ray counts who refers to an actor, by names that the next cluster gives again.
         self._idle.clear()
         await asyncio.to_thread(self._ray.shutdown)
@@ -173,7 +177,8 @@ class RayWorkers:
 
     def _check_connected(self) -> None:
         # Ray's client has waited for the head to come back, and says so in errors of many classes.
-        if self._is_gone or not self._ray.util.client.ray.is_connected():
+        is_joined = self._address.startswith(SCHEME)
+        if self._is_gone or (is_joined and not self._ray.util.client.ray.is_connected()):
             self._is_gone = True
             raise ClusterLost(
                 f"--on {self._address}: the head of the cluster is gone; what was answered is kept by --out: the same "
@@ -229,7 +234,7 @@ def look(address: str) -> None:
         port = place.port or _PORT
     except ValueError:
         port = 0
-    if not address.startswith(SCHEME) or not place.hostname or not port:
+    if not place.hostname or not port:
         raise UserError(f"--on {address!r}; a cluster is named ray://HOST:PORT")
     try:
         socket.create_connection((place.hostname, port), timeout=_LEASE).close()
@@ -241,7 +246,7 @@ def look(address: str) -> None:
 
 
 async def join(ray: Any, address: str) -> None:
-    """Joins a cluster."""
+    """Joins a cluster, or starts one."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # A client that is gone keeps its processors for so long.
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(_LEASE))
@@ -251,24 +256,30 @@ async def join(ray: Any, address: str) -> None:
         logging.getLogger(name).addFilter(lambda record: record.levelno >= logging.ERROR)
     # So do its threads, whose errors come to nobody who waits.
     threading.excepthook = without_client(threading.excepthook)
-    given: dict[str, Any] = {
-        "address": address,
-        "runtime_env": {"py_modules": [str(_PACKAGE)], "excludes": ["web/static"]},
-        "logging_level": logging.ERROR,
-        "log_to_driver": False,
-    }
+    given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    is_joined = address.startswith(SCHEME)
+    if is_joined:
+        given |= {"address": address, "runtime_env": {"py_modules": [str(_PACKAGE)], "excludes": ["web/static"]}}
+    else:
+        workers = int(address.partition(":")[2] or 0) or None
+        given |= {"address": "local", "include_dashboard": False, "num_cpus": workers}
+        # Ray's list of jobs would show the words of the command, which may contain a password.
+        ray._private.utils.get_entrypoint_name = lambda: "polyclinic"
+    start = functools.partial(ray.init, **given)
     try:
         async with asyncio.timeout(SECONDS):
             for left_tries in reversed(range(_TRIES)):
                 try:
-                    await _apart(lambda: ray.init(**given))
+                    # Linux ends the processes of a new cluster with the thread that started them.
+                    await (_apart(start) if is_joined else asyncio.to_thread(start))
                     return
                 except ConnectionAbortedError:
                     if not left_tries:
                         raise
                     await asyncio.to_thread(ray.shutdown)
     except Exception as error:
-        if isinstance(error, TimeoutError) or (type(error) is ConnectionError and "timeout" in str(error)):
+        is_late = isinstance(error, TimeoutError) or (type(error) is ConnectionError and "timeout" in str(error))
+        if is_joined and is_late:
             raise UserError(
                 f"--on {address}: something listens there, and it did not let us in; is it the port of Ray's client "
                 "server, and does the cluster want a token? It lies in ~/.ray/auth_token of who started it: bring it "

@@ -10,6 +10,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
@@ -36,7 +37,7 @@ from polyclinic.models.session import OpenModels, Session, journal_of, open_mode
 from polyclinic.models.settings import ModelSettings
 from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.players.human.desk import Desk
-from polyclinic.players.mind_names import HUMAN, RECALL, SAPS, Playing, is_script, model_of, name_of
+from polyclinic.players.mind_names import KINDS, Playing, is_script, kind_by_prefix, kind_of, model_of, name_of
 from polyclinic.players.own_mind import Answer, OwnMind, ScriptedMind, copied, maker_of, read_script
 from polyclinic.players.patient_trust import PatientTrust, trust_in
 from polyclinic.players.player import ALONE, Mind, Seat
@@ -63,14 +64,7 @@ _MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that
 def unknown_mind(role: Role, player: str) -> UnknownMind:
     """Returns what is told of whoever names a mind that cannot play the role."""
     rest = player.partition(":")[2]
-    names = {
-        "rules": True,
-        "scripted:FILE": role is not Role.EXAMINER,
-        RECALL: role is Role.DOCTOR,
-        HUMAN: role in _AT_THE_DESK,
-    }
-    names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
-    fit, offered = [name for name, plays in names.items() if plays], plugins.offered("minds")
+    fit, offered = [kind.pattern for kind in KINDS.values() if role in kind.roles], plugins.offered("minds")
     named = [one.partition(":")[0] + (f":{rest}" if ":" in one else "") for one in fit] if rest else fit
     near = meant(player, [*named, *offered]) or meant_model(player)
     allowed = f"{', '.join(fit)}, or a model: {_MODELS}; or one of your own: {', '.join(('FILE.py:NAME', *offered))}"
@@ -268,27 +262,33 @@ class Minds:
         return model if self._tally is None else self._tally.of(model)
 
 
-_Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
+Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
+"""Makes the mind of a role in one visit."""
 
 
-_AT_THE_DESK = (Role.DOCTOR, Role.PATIENT, Role.NURSE)
-
-
-def _person(minds: Minds, part: _PlayedPart) -> Mind[Any]:
-    """Returns a person at the desk, or in the doctor's chair."""
+def by_person(_role: Role, _name: str) -> Maker:
+    """Returns what makes a person at the desk, or in the doctor's chair."""
     from polyclinic.players.human import people  # noqa: PLC0415 - see `_maker`
 
-    if part.role is Role.PATIENT:
-        return people.HumanPatient(minds.desk, f"{part.episode}/patient")
-    if part.role is Role.NURSE:
-        return people.HumanNurse(minds.desk, f"{part.role}/{part.episode}")
-    adviser = RulesDoctor(minds.reader(part.department), minds.reader())
-    if minds.chair is not None:
-        return people.SeatedDoctor(minds.chair, adviser)
-    return people.HumanDoctor(minds.desk, part.episode, people.order_names_of(minds._knowledge), adviser)
+    def make(minds: Minds, part: _PlayedPart) -> Mind[Any]:
+        if part.role is Role.PATIENT:
+            return people.HumanPatient(minds.desk, f"{part.episode}/patient")
+        if part.role is Role.NURSE:
+            return people.HumanNurse(minds.desk, f"{part.role}/{part.episode}")
+        adviser = RulesDoctor(minds.reader(part.department), minds.reader())
+        if minds.chair is not None:
+            return people.SeatedDoctor(minds.chair, adviser)
+        return people.HumanDoctor(minds.desk, part.episode, people.order_names_of(minds._knowledge), adviser)
+
+    return make
 
 
-def _by_rules(minds: Minds, part: _PlayedPart) -> Mind[Any]:
+def by_rules(_role: Role, _name: str) -> Maker:
+    """Returns what makes the built-in minds."""
+    return _rules
+
+
+def _rules(minds: Minds, part: _PlayedPart) -> Mind[Any]:
     match part.role:
         case Role.DOCTOR:
             return RulesDoctor(minds.reader(part.department), minds.reader())
@@ -305,7 +305,23 @@ def _by_rules(minds: Minds, part: _PlayedPart) -> Mind[Any]:
     return RulesDirector(minds.reader())
 
 
-def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
+def by_recall(_role: Role, _name: str) -> Maker:
+    """Returns what makes a doctor who goes by its memory alone."""
+    from polyclinic.players.recalling import RecallMind  # noqa: PLC0415 - see `_maker`
+
+    return lambda minds, part: RecallMind(minds.reader(part.department).knowledge, case=part.case, seed=minds.seed)
+
+
+def by_script(role: Role, name: str) -> Maker:
+    """Returns what makes a mind that says what its file says; the file is read once."""
+    file = name.partition(":")[2]
+    if not file:
+        raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
+    script = read_script(Path(file))
+    return lambda *_: ScriptedMind(script, name=name)
+
+
+def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> Maker:
     """Returns what makes the minds of a role; a model's name is unknown where the model was not opened.
 
     Minds other than the rules are imported when somebody names them: a visit by rules starts in half the time.
@@ -313,40 +329,25 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     if not isinstance(player, str):
         own = maker_of(player, f"the {role}'s mind") if not is_script(player) else None
         return (lambda *_: ScriptedMind(player)) if own is None else _own(own, name_of(player))
-    kind, _, rest = player.partition(":")
-    saps = SAPS.get(kind) if role is Role.PATIENT else None
-    if model_of(player) in models and (saps is not None or kind not in SAPS):
-        if saps is None:
-            from polyclinic.players.language_model.mind import ModelMind  # noqa: PLC0415
-
-            sees = isinstance(models, OpenModels) and models.sees(model_of(player) or "", role)
-            return lambda minds, part: ModelMind(
-                minds._model(part), name=player, temperature=minds._temperature, sees=sees
-            )
-        from polyclinic.players.language_model.saps import Saps  # noqa: PLC0415
-
-        return lambda minds, part: Saps(minds._model(part), name=player, tracker=saps, temperature=minds._temperature)
-    if player == "rules":
-        return _by_rules
-    if player == RECALL and role is Role.DOCTOR:
-        from polyclinic.players.recalling import RecallMind  # noqa: PLC0415
-
-        return lambda minds, part: RecallMind(minds.reader(part.department).knowledge, case=part.case, seed=minds.seed)
-    if player == HUMAN and role in _AT_THE_DESK:
-        return _person
-    if kind == "scripted" and role is not Role.EXAMINER:
-        if not rest:
-            raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
-        script = read_script(Path(rest))
-        return lambda *_: ScriptedMind(script, name=player)
+    kind, model = kind_of(player), model_of(player)
+    if role in kind.roles and kind.made and (model in models if kind.needs == "MODEL" else kind.is_named_by(player)):
+        module, _, attribute = kind.made.partition(":")
+        made: Any = getattr(import_module(f"polyclinic.players.{module}"), attribute)
+        if kind.needs != "MODEL":
+            by_name: Maker = made(role, player)
+            return by_name
+        settings = dict(kind.settings)
+        if role is Role.DOCTOR:
+            settings["sees"] = isinstance(models, OpenModels) and models.sees(model or "", role)
+        return lambda minds, part: made(minds._model(part), name=player, temperature=minds._temperature, **settings)
     if (thing := plugins.find(player, "minds")) is not None:
         return _own(maker_of(thing, player), player)
-    if (model := model_of(player)) is not None and (saps is not None or kind not in SAPS):
+    if model is not None and role in kind.roles:
         raise UnknownMind(f"{model!r} is not open; open it: models={{{model!r}: open_model({model!r})}}")
     raise unknown_mind(role, player)
 
 
-def _own(make: Callable[[int], Answer], name: str) -> _Maker:
+def _own(make: Callable[[int], Answer], name: str) -> Maker:
     return lambda minds, part: OwnMind(make, name=name, seed=part.draws(minds.seed).getrandbits(32))
 
 
@@ -452,7 +453,7 @@ async def open_minds(
         UserError: a model, the journal, the library or the memory cannot be used, or no doctor reads what they hold.
     """
     library = library or LibraryOptions()
-    reading = [name for name in map(name_of, doctors) if name.partition(":")[0] not in ("rules", HUMAN, "scripted")]
+    reading = any(kind_by_prefix(name_of(doctor)).reads for doctor in doctors)
     for option, given in (("--corpus", library.corpus), ("--memory", memory.memory)):
         if given is not None and not reading:
             raise UserError(f"{option} is for a doctor who reads: a language model, or a mind of your own")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -12,6 +12,7 @@ import msgspec
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.files import in_plain_words
 from polyclinic.opened_files import read_at_once
+from polyclinic.players.mind_names import KINDS, kind_of
 from polyclinic.protocols.papers import PAPERS, PaperProtocol, PaperRole, PaperSetting, Settings, Side
 from polyclinic.yaml_files import read_yaml
 
@@ -185,9 +186,9 @@ class FollowedProtocol(Generic[S]):
         if self.side == "paper" and given:
             raise UserError(f"{self._paper} {why} ({section}); leave out {option}, or take --protocol ours")
 
-    def check_mind(self, role: str, option: str, name: str, kind: str) -> None:
-        """Refuses a mind that may not play a role in the paper's experiment; `kind` is what sort of a mind it is."""
-        played = self.protocol.roles.get(role)
+    def check_mind(self, role: str, option: str, name: str) -> None:
+        """Refuses a mind that may not play a role in the paper's experiment."""
+        kind, played = kind_of(name).name, self.protocol.roles.get(role)
         if self.side == "ours" or played is None:
             return
         allowed = played.minds.of(self.side)
@@ -227,5 +228,4 @@ def follow(kind: type[S], given: str = "ours") -> FollowedProtocol[S]:
 
 
 def _minds(played: PaperRole) -> str:
-    told: Mapping[str, str] = {"model": "a model", "saps": "saps:MODEL", "saps-parallel": "saps-parallel:MODEL"}
-    return " or ".join(told.get(kind, kind) for kind in played.minds.paper)
+    return " or ".join(KINDS[kind].pattern if kind in KINDS else f"a {kind}" for kind in played.minds.paper)

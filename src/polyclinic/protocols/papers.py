@@ -5,12 +5,13 @@ A setting that is added here is added to the paper's file, `polyclinic/protocols
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
 from polyclinic.events import Order
 from polyclinic.language.language import Language
+from polyclinic.players.mind_names import KINDS, MODEL
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -18,8 +19,11 @@ S = TypeVar("S", bound=msgspec.Struct)
 Side = Literal["ours", "paper"]
 """As we do it by default, which may be better; or as the paper does."""
 
-MindKind = Literal["any", "model", "saps", "saps-parallel", "rules"]
-"""What may play a role: anything, a language model, the state-aware patient on one, or the built-in rules."""
+if TYPE_CHECKING:
+    MindKind = str
+else:
+    MindKind = Literal[("any", MODEL.name, *KINDS)]
+"""What may play a role: anything, a language model, or a kind of mind with a name of its own (`KINDS`)."""
 
 
 class PaperSetting(msgspec.Struct, Generic[T], frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,17 +9,6 @@ from polyclinic.methods.table import METHODS, ChosenMethod
 from polyclinic.players.mind_names import model_of
 from polyclinic.run.options import KeptOptions
 
-IN_ROUNDS = (
-    "zero_shot",
-    "few_shot",
-    "chain_of_thought",
-    "few_shot_chain_of_thought",
-    "self_consistency",
-    "few_shot_self_consistency",
-    "medprompt",
-)
-"""The methods whose calls do not wait for one another, or do once or twice."""
-
 DIALOGUE = "visits are dialogues: each turn waits for the one before, and a batch may take a day"
 
 
@@ -36,10 +25,11 @@ def check_batches(
         return False
     if talking:
         raise UserError(f"models.batch-api: {DIALOGUE}; mvme.one-step has none, or leave models.batch-api out")
-    if waiting := [one.name for one in methods if one.name in METHODS and one.name not in IN_ROUNDS]:
+    if waiting := [one.name for one in methods if one.name in METHODS and not METHODS[one.name].in_batches]:
+        possible = (name for name, method in METHODS.items() if method.in_batches)
         raise UserError(
             f"{', '.join(waiting)}: each call waits for the one before, and a batch may take a day; models.batch-api "
-            f"is for {', '.join(IN_ROUNDS)}, and methods of your own"
+            f"is for {', '.join(possible)}, and methods of your own"
         )
     models = [name for name in map(model_of, filter(None, asked)) if name is not None]
     if not models:

@@ -139,7 +139,7 @@ On = Annotated[
     str | None,
     Parameter(
         metavar="WHERE",
-        help="Worker processes: local:N on this machine, ray://HOST:PORT on a Ray cluster.",
+        help="Worker processes: local:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
     ),
 ]
 

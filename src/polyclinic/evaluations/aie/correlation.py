@@ -38,9 +38,6 @@ JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERI
 PEOPLE = {f"people {name}": place for name, place in JUDGED.items()}
 """People's indicators."""
 
-STUDIED = METRICS[:8]
-"""The metrics of the paper's study; turns and lengths are not in it."""
-
 FEWEST = 4
 """Below four, ranks agree by chance too often: of three, one order in six is perfect by itself."""
 
@@ -94,7 +91,7 @@ def correlate(
     compared |= {name: comparisons(people, f"pairs {view}", one) for name, (view, one) in PEOPLE.items()}
     compared = {name: [c for c in some if {c.first, c.second} <= {*names}] for name, some in compared.items()}
     compared = {name: some for name, some in compared.items() if some or name not in PEOPLE}
-    metrics = doctors[0].summary.metrics if doctors else METRICS
+    metrics = list(doctors[0].summary.metrics if doctors else METRICS)
     across: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
     across[MCQE] = [one.mcqe.mean for one in doctors]
     for name, some in compared.items():
@@ -111,7 +108,8 @@ def correlate(
         return _matrix(what, both, each=2)
 
     pairs = "pairs of doctors on a case"
-    studied = [name for name in (*PEOPLE, *JUDGED, *STUDIED) if name in across]
+    metrics_studied = (name for name, metric in METRICS.items() if metric.studied)
+    studied = [name for name in (*PEOPLE, *JUDGED, *metrics_studied) if name in across]
     return Correlations(
         doctors=_matrix("doctors", across),
         pairs=over(pairs, indicators),

@@ -46,11 +46,21 @@ from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Pl
 from polyclinic.evaluations.measuring import output_of_visits, picked, show_compared
 from polyclinic.evaluations.people import ViewByPeople, show_judgements, views_by_people
 from polyclinic.evaluations.protocol import staging_of
+from polyclinic.evaluations.samples import ItemSample, UnderTest, sample_of_case
 from polyclinic.frames import Tabular
 from polyclinic.judging.pairs import CRITERIA, Judgements, View, judge_pairs
 from polyclinic.judging.verdicts import Known, PersonsVerdict
 from polyclinic.language.language import Language
-from polyclinic.metrics.conversation import MCQE, TEN, MetricDifference, Wanted, check_measured, choose_metrics, compare
+from polyclinic.metrics.conversation import (
+    MCQE,
+    TEN,
+    MetricDifference,
+    Wanted,
+    check_measured,
+    choose_metrics,
+    compare,
+    kind_of,
+)
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
@@ -263,8 +273,6 @@ def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str
     return groups or None
 
 
-_NUMBERS = ("AVG_TURN", "AVG_LEN")
-_SHARES = ("DIAGNOSIS", MCQE)  # of dialogues; the others are means of what each dialogue has
 _TURNS_SHOWN = 4  # doctors whose turns are shown; all are in --json
 _SOURCES_SHOWN = 12  # generated cases have a source each, and a table of them says nothing
 
@@ -304,7 +312,8 @@ def _output(result: AieResult, options: AieOptions, made: MadeOptions | None, *,
         show=show,
         written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
         measures=[
-            ItemMeasure(name=name, percent=name not in _NUMBERS, share=name in _SHARES) for name in (*metrics, MCQE)
+            ItemMeasure(name=name, percent=kind_of(name).percent, share=kind_of(name).share)
+            for name in (*metrics, MCQE)
         ],
     )
 
@@ -388,9 +397,14 @@ def show_comparisons(screen: Console, compared: Sequence[MetricDifference]) -> N
     screen.print()
 
 
+def _sample(asked: AskedCase) -> ItemSample:
+    return sample_of_case(asked.case, asked.case.truth.answers)
+
+
 AIE = Evaluation(
     name="aie",
     options=AieOptions,
     plan=plan,
+    tested=UnderTest(option="doctor", sample=_sample, defaults={"cases": "shipped"}),
     paper=AieSettings,
 )

@@ -26,6 +26,7 @@ from polyclinic.metrics.conversation import (
     Score,
     Wanted,
     covered,
+    kind_of,
     measure,
     summarise,
     unusable,
@@ -154,8 +155,7 @@ def _means(scores: Iterable[Score], metrics: Sequence[str], seed: int) -> Means:
     found = {}
     for metric in metrics:
         values = [score.values[metric] for score in scores if metric in score.values]
-        is_share = metric in (MCQE, "DIAGNOSIS")
-        found[metric.lower()] = share_estimate(values) if is_share else estimate(values, seed=seed)
+        found[metric.lower()] = share_estimate(values) if kind_of(metric).share else estimate(values, seed=seed)
     return found
 
 

@@ -40,6 +40,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work
 from polyclinic.evaluations.measuring import Value, item_row
+from polyclinic.evaluations.samples import ItemSample, UnderTest
 from polyclinic.events import Role, Said
 from polyclinic.files import split_place
 from polyclinic.frames import Tabular
@@ -474,8 +475,14 @@ def _check(result: ExaminerResult) -> None:
         raise PlayFailure(f"no request was answered; the first: {result.rows[0].error}")
 
 
+def _sample(item: tuple[int, RecordedRequest]) -> ItemSample:
+    _, request = item
+    return ItemSample(request.case, request.text)
+
+
 EXAMINER: Evaluation[ExaminerOptions, Settings] = Evaluation(
     name="examiner",
     options=ExaminerOptions,
     plan=plan,
+    tested=UnderTest(option="examiner", sample=_sample),
 )

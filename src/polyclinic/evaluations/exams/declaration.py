@@ -36,6 +36,7 @@ from polyclinic.evaluations.measuring import show_compared
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.evaluations.outcomes import MethodOptions, outcome_row
 from polyclinic.evaluations.protocol import as_paper, check_methods, followed, say
+from polyclinic.evaluations.samples import UnderTest, sample_of_question
 from polyclinic.judging.error_categories import Categories, ErrorCategory, MissedQuestion, find_categories
 from polyclinic.judging.people import people_words
 from polyclinic.memory.library import asked_for, memory_embedder
@@ -616,4 +617,5 @@ EXAM: Evaluation[ExamOptions, MedAgentsSettings] = Evaluation(
     options=ExamOptions,
     acted_on=ExamFile,
     plan=plan,
+    tested=UnderTest(option="model", sample=sample_of_question, defaults={"match": "none"}),
 )

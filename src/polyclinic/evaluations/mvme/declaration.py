@@ -37,6 +37,7 @@ from polyclinic.evaluations.mvme.evaluation import (
 )
 from polyclinic.evaluations.personas import TEMPLATES, with_personas
 from polyclinic.evaluations.protocol import staging_of
+from polyclinic.evaluations.samples import UnderTest, sample_of_case
 from polyclinic.events import Order
 from polyclinic.frames import Tabular
 from polyclinic.judging.director import Judge, ModelJudge
@@ -512,5 +513,6 @@ MVME = Evaluation(
     name="mvme",
     options=MvmeOptions,
     plan=plan,
+    tested=UnderTest(option="doctor", sample=sample_of_case, defaults={"cases": "shipped"}),
     paper=MvmeSettings,
 )

@@ -32,6 +32,7 @@ from polyclinic.evaluations.patient_simulator.evaluation import (
     recorded_turns,
     replies,
 )
+from polyclinic.evaluations.samples import ItemSample, UnderTest
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
 from polyclinic.models.ledger import KeptCall
@@ -306,8 +307,16 @@ def _show_confusion(screen: Console, title: str, states: Agreement) -> None:
     screen.print(shown)
 
 
+def _sample(item: LabelledCase) -> ItemSample:
+    texts = "\n".join(one.text for one in item.questions)
+    return ItemSample(
+        f"{item.file}/{item.id}" if item.file else item.id, texts, [str(one.state) for one in item.questions]
+    )
+
+
 PATIENT_SIMULATOR: Evaluation[SimulatorOptions, Settings] = Evaluation(
     name="patient-simulator",
     options=SimulatorOptions,
     plan=plan,
+    tested=UnderTest(option="patient", sample=_sample, defaults={"patient": "saps"}),
 )

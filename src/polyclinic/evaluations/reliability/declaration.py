@@ -35,6 +35,7 @@ from polyclinic.errors import PlayFailure
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
 from polyclinic.evaluations.measuring import Value, estimates, output_of_visits
 from polyclinic.evaluations.people import with_people
+from polyclinic.evaluations.samples import UnderTest, sample_of_case
 from polyclinic.events import End, Examined, Role, Said, Trace
 from polyclinic.frames import Tabular
 from polyclinic.judging.model_judging import Memory, failures
@@ -544,4 +545,5 @@ RELIABILITY: Evaluation[ReliabilityOptions, Settings] = Evaluation(
     name="reliability",
     options=ReliabilityOptions,
     plan=plan,
+    tested=UnderTest(option="patient", sample=sample_of_case, defaults={"patient": "saps"}),
 )

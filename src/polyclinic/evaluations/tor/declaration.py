@@ -25,7 +25,8 @@ from polyclinic.evaluations.evaluation import (
 from polyclinic.evaluations.measuring import show_compared
 from polyclinic.evaluations.outcomes import MethodOptions, compare_methods, failures, outcome_row
 from polyclinic.evaluations.people import show_figures
-from polyclinic.evaluations.protocol import as_paper, mind_kind, say
+from polyclinic.evaluations.protocol import as_paper, say
+from polyclinic.evaluations.samples import UnderTest, sample_of_question
 from polyclinic.evaluations.tor.evaluation import (
     RULES,
     RecordPlay,
@@ -108,7 +109,7 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
     models, library, knowledge = setup.run.config.models, options.library, read_knowledge()
     rules = follow(TorSettings, options.protocol)
     if options.doctor is not None:
-        rules.check_mind("doctors", "--doctor", options.doctor, mind_kind(options.doctor))
+        rules.check_mind("doctors", "--doctor", options.doctor)
     if library.corpus is not None:
         rules.check_value("--by", library.by, rules.settings.by)
         rules.check_value("--passages", library.passages, rules.settings.passages)
@@ -495,4 +496,5 @@ TOR: Evaluation[TorOptions, TorSettings] = Evaluation(
     name="tor",
     options=TorOptions,
     plan=plan,
+    tested=UnderTest(option="model", sample=sample_of_question, defaults={"cases": "inpatients"}),
 )

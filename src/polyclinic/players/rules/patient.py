@@ -1,7 +1,7 @@
 """The rules patient: answers out of its record, without a model, and says for each turn which of the ten states it is.
 
 State tracker, memory and answer as in AIE's patient (§4.2), by rules: this module reads how the turn is put,
-`questions.py` and `topics.py` what it asks for, `story.py` finds the answer, and `wording.py` words it. The same
+`questions.py` and `topics.py` what it asks for, `recall.py` finds the answer, and `wording.py` words it. The same
 record, turns and generator give the same answers; the generator varies only set phrases.
 
 Of a persona it takes the statement, which is its opening, and the questions, of which it asks one where it is told
