@@ -44,10 +44,10 @@ def test_what_cannot_be_divided_is_said(complaint, tmp_path):
     )
     wrong = {}
     for words, told in {
-        (*asked, "--on", "mars"): "--on 'mars'; allowed: local, local:N or ray",
+        (*asked, "--on", "mars"): "--on 'mars'; allowed: local, local:N, ray, ray:N",
         (*asked, "--on", "local:0"): "--on 'local:0'; allowed",
         ("cases", "generate", "--out", "x", "--format", "tor", "--on", "local:2"): "divides outpatients",
-        ("run", "--days", "1", "--on", "mars"): "--on 'mars'; allowed: local, local:N or ray",
+        ("run", "--days", "1", "--on", "mars"): "--on 'mars'; allowed: local, local:N, ray, ray:N",
         ("study", "run", "papers/medagents-table3.toml", "--out", "x", "--on", "mars"): "--on 'mars'; allowed: local",
     }.items():
         if told not in (said := complaint(*words)):
