@@ -1,6 +1,8 @@
 """BM25 scores are those of a brute force; the index is added to and deleted from while it is searched."""
 
+import json
 import math
+import shutil
 import tempfile
 from collections import Counter
 from itertools import pairwise
@@ -108,3 +110,22 @@ def test_an_index_on_which_its_library_panics_is_damaged(tmp_path):
         path.write_bytes(path.read_bytes()[:7])
     with pytest.raises(BadInput, match="cannot be used as an index of words"):
         WordIndex(tmp_path / "words")
+
+
+def test_what_a_killed_process_left_is_swept_away(tmp_path):
+    """A file of deletions that was being written has the name that the next deletion gives its own."""
+    passages = [(n, "", f"word{n}") for n in range(10)]
+    index = WordIndex(tmp_path / "killed")
+    index.update(passages)
+    index.close()
+    shutil.copytree(tmp_path / "killed", tmp_path / "next")
+    index = WordIndex(tmp_path / "next")
+    index.update([], [3])
+    index.close()
+    (left,) = {path.name for path in (tmp_path / "next").glob("*.del")}
+    (tmp_path / "killed" / left).write_bytes(b"half of i")
+    managed = tmp_path / "killed" / ".managed.json"
+    managed.write_text(json.dumps([*json.loads(managed.read_text()), left]))
+    index = WordIndex(tmp_path / "killed")
+    index.update([], [3])
+    assert len(index) == 9 and not index.search("word3", 1)

@@ -113,6 +113,7 @@ class WordIndex:
             builder.add_text_field(field, tokenizer_name=_ANALYZER, index_option="freq")
         self._schema, self._folder = builder.build(), folder
         self._writer: Any = None
+        self._is_swept = folder is None
         if folder is not None:
             folder.mkdir(exist_ok=True)
         with _damage(folder):
@@ -209,4 +210,8 @@ class WordIndex:
                     problem = "another process is adding to this corpus; wait until it has ended"
                     raise BadInput(problem, path=self._folder) from None
                 time.sleep(0.05)
+        if not self._is_swept:
+            # A process that was killed leaves files that the next commit would give the same names.
+            self._writer.garbage_collect_files()
+            self._is_swept = True
         return self._writer
