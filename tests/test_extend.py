@@ -186,7 +186,7 @@ def test_an_evaluation_of_your_own_stops_and_resumes(run, serving, brevity):
     with serving() as endpoint:
         words += ("--base-url", endpoint.url, "--out", "j", "--concurrency", "1")
         part = run(*words, "--token-budget", "600", code=1, cwd=brevity)
-        assert "the same command goes on from there" in part.stderr and "missing: " in part.stderr
+        assert "the same command resumes from there" in part.stderr and "missing: " in part.stderr
         whole = json.loads(run(*words, "--json", cwd=brevity).stdout)
         asked = endpoint.requests
         parts = json.loads(run(*words, "--json", "--on", "local:2", cwd=brevity).stdout)

@@ -54,7 +54,7 @@ def test_ctrl_c_ends_a_command_with_130(tmp_path):
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
     assert process.returncode == 130
-    went = "interrupted; it is day [0-9]+ of 365; the run is not over; the same command goes on from there"
+    went = "interrupted; it is day [0-9]+ of 365; the run is not over; the same command resumes from there"
     assert re.search(rf"^polyclinic: {went}\n\Z", said, re.MULTILINE)
 
 

@@ -98,7 +98,7 @@ def test_a_budget_ends_the_run_and_the_run_goes_on(run, endpoint, tmp_path):
     stopped = run(*command, "--token-budget", 500, code=1)
     part = json.loads(stopped.stdout)
     assert "missing: " in part["stopped"] and len(part["doctors"][0]["cases"]) < 4
-    assert "the same command goes on" in stopped.stderr and "stopped early; what is over:" in stopped.stderr
+    assert "the same command resumes" in stopped.stderr and "stopped early; what is over:" in stopped.stderr
     assert len(json.loads(run(*command).stdout)["doctors"][0]["cases"]) == 4
 
 

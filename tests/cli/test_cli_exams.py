@@ -379,7 +379,7 @@ def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path, serving
         part = json.loads(stopped.stdout)
         assert part["methods"] == [] and "missing: medagents 10 of 10" in part["stopped"]
         assert (
-            "missing: medagents 10 of 10; the evaluation is not over, and the same command goes on from"
+            "missing: medagents 10 of 10; the evaluation is not over, and the same command resumes from"
             in stopped.stderr
         )
         assert len(json.loads(run(*command).stdout)["methods"][0]["questions"]) == 10

@@ -82,13 +82,13 @@ def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answe
             done = run(*words, "--out", tmp_path / "parts", "--token-budget", limit, code=None)
             code, n = done.returncode, n + 1
             assert endpoint.requests - before <= 9 + 2  # one of each part may be in flight
-            assert not code or "the same command goes on from there" in done.stderr
+            assert not code or "the same command resumes from there" in done.stderr
             if n == 1:
                 assert "zero_shot" in done.stdout, "what the parts asked by then is not shown"
         assert (endpoint.requests, n) == (asks, 2)
         gone = run(*words, "--token-budget", limit, code=1).stderr
         assert "with --out a run can go on" in gone
-        assert "goes on from there" not in gone
+        assert "resumes from there" not in gone
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_who_stops_the_parts_sees_what_is_over_and_goes_on(run, serving, tmp_pat
         shown, said = processes[0].communicate(timeout=60)
         assert processes[0].returncode == 130
         last = said.splitlines()[-1]
-        assert re.search(r"interrupted; missing: zero_shot 1\d of 24; .* the same command goes on from there", last)
+        assert re.search(r"interrupted; missing: zero_shot 1\d of 24; .* the same command resumes from there", last)
         assert "stopped early" in shown and "zero_shot" in shown
         assert (tmp_path / "out" / "results.json").is_file()
         run(*words[: words.index("--on")], *words[words.index("--out") :])

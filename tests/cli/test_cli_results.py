@@ -123,7 +123,7 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
         while endpoint.requests < 12:
             done = run(*command, "--token-budget", 150, code=1)
             assert "stopped early" in done.stdout and "direct/" in done.stdout
-            assert "the same command goes on from there" in done.stderr and "missing: " in done.stderr
+            assert "the same command resumes from there" in done.stderr and "missing: " in done.stderr
             assert json.loads((tmp_path / "out" / "results.json").read_bytes())["stopped"]
             assert "so far" in run("results", "show", tmp_path / "out", "--rows", "runs").stdout
             assert "\nstopped: " in (told := run("results", "show", tmp_path / "out").stdout) and "finished" not in told

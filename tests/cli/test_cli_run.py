@@ -133,7 +133,7 @@ def test_stopped_by_hand_it_says_how_to_go_on(run, tmp_path, serving):
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "the same command goes on from there" in stderr
+        assert "the same command resumes from there" in stderr
         assert "Traceback" not in stderr
         document = json.loads(run(*SMALL, "--out", folder, *options, "--json").stdout)
         assert document["calls"] >= document["visits"] > 0

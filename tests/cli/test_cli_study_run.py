@@ -56,7 +56,7 @@ def test_models_methods_and_seeds_are_one_table(run, tmp_path, serving):
         command = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
         command += ("--model", "direct/good", "direct/bad", "--base-url", endpoint.url)
         stopped = run(*command, "--token-budget", 4000, "--concurrency", 4, code=1)
-        assert "not done yet: exam-seed-1. The same command goes on" in stopped.stderr and "zero_shot" in stopped.stdout
+        assert "not done yet: exam-seed-1. The same command resumes" in stopped.stderr and "zero_shot" in stopped.stdout
         rows = json.loads(run(*command, "--json").stdout)
         assert endpoint.requests == 2 * 2 * 2 * 12
         shown = run(*command).stdout

@@ -45,7 +45,7 @@ def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa,
         failed = run(*words, code=1).stderr
         record = json.loads((tmp_path / "out" / "results.json").read_bytes())
         assert record["failed"] in failed and "stopped" not in record
-        assert failed.rstrip().endswith("the same command goes on from there")
+        assert failed.rstrip().endswith("the same command resumes from there")
         run(*words)
         assert n < endpoint.requests <= 2 * n - 1, "what was answered is not asked again"
     record = json.loads((tmp_path / "out" / "results.json").read_bytes())
@@ -87,7 +87,7 @@ def test_other_options_or_servers_are_refused_where_answers_are_kept(run, servin
     words = ("cases", "patient-test", "--cases", "shipped", "--limit", 2, "--writer", "direct/a", "--out", "made.json")
     with serving(None) as endpoint:
         words += ("--base-url", endpoint.url, "--concurrency", 1, "--token-budget", 1)
-        assert "goes on" in run(*words, cwd=tmp_path, code=1).stderr
+        assert "resumes" in run(*words, cwd=tmp_path, code=1).stderr
         other = run(*words, "--set", "patient-test.rounds=2", cwd=tmp_path, code=2).stderr
         assert "with --rounds" in other and "is now with --rounds 2" in other
     exam = ("eval", "exam", "medqa", medqa, "--limit", 1, "--model", "direct/a", "--out", tmp_path / "out")

@@ -40,7 +40,7 @@ def test_a_line_is_taken_back_and_the_talk_is_taken_up(at_terminal, tmp_path):
     words = ("eval", *evaluation, "--cases", "shipped", "--limit", "1", "--set", "run.session=typed", "--out", "out")
     shown, code = at_terminal(words, ["Any fevr?", "/undo", "Any fever?"])
     assert code == 1 and "Taken back: Any fevr?" in shown and "LineTakenBack" not in shown
-    assert "left after 1 line; the same command goes on from there" in shown
+    assert "left after 1 line; the same command resumes from there" in shown
     assert [json.loads(line)["line"] for line in (tmp_path / "typed").read_text().splitlines()] == ["Any fever?"]
     shown, code = at_terminal(words, ["/undo", "Since when?", "/done", *REPORT])
     assert code == 0 and "Taken back: Any fever?" in shown

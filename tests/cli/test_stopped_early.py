@@ -62,7 +62,7 @@ def stopped_and_gone_on(run, words, endpoint, *, code, limit=(), before_going_on
     """Returns what the stopped run printed, after it has gone on to its end."""
     out = words[-1]
     part = run(*words, *limit, code=code)
-    assert "the same command goes on from there" in part.stderr and "stopped early; what is over:" in part.stderr
+    assert "the same command resumes from there" in part.stderr and "stopped early; what is over:" in part.stderr
     assert "Traceback" not in part.stderr and part.stdout
     assert json.loads((out / "results.json").read_bytes())["stopped"]
     asked = endpoint.requests

@@ -103,6 +103,6 @@ def test_without_a_store_shuffled_patients_go_on_where_they_were_cut_off(run, tm
         whole = means(run(*by_model(endpoint, "--out", "whole")).stdout)
         words = by_model(endpoint, "--out", "filed")
         spent = run(*words, "--token-budget", 20_000, code=1).stderr
-        assert "the same command goes on" in spent
+        assert "the same command resumes" in spent
         assert means(run(*words).stdout) == whole
     assert remembered(tmp_path / "filed" / "seed-0@6") == remembered(tmp_path / "whole" / "seed-0@6") != []

@@ -109,7 +109,7 @@ async def add(
         )
     if stopped is not None:
         done = f"{now['embedded']:,} of {counted(now['passages'], 'passage')} have vectors"
-        raise type(stopped)(f"{stopped}; {done}, and the same command goes on from there")
+        raise type(stopped)(f"{stopped}; {done}, and the same command resumes from there")
 
 
 def _list(library: Path | None, *, json: bool) -> None:

@@ -461,7 +461,7 @@ async def read(
             if not session.made_up:
                 _show_read(library, len(new) - len(left), folder, session, json=json)
             if stopped is not None:
-                again = f"{len(left):,} of {counted(len(new), 'passage')} are left; the same command goes on"
+                again = f"{len(left):,} of {counted(len(new), 'passage')} are left; the same command resumes"
                 if isinstance(stopped, EndpointError):
                     raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
                 raise type(stopped)(f"{stopped}; {again}")

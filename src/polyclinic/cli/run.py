@@ -206,7 +206,7 @@ def run(
     models: options.Models = options.MODELS,
     kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
-    """Runs the hospital once or several times, or goes on with a run that was kept.
+    """Runs the hospital once or several times, or resumes a run that was kept.
 
     Args:
         profiles: Model that writes the residents who fall ill; templates by default.

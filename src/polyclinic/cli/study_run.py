@@ -163,7 +163,7 @@ def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, how: Study
         _finish(plan, out, begun, how, left)
         keep_results(how.database, out)
     if stopped is not None:
-        missing = f"not done yet: {left}. The same command goes on from there" if left else "every run of it is done"
+        missing = f"not done yet: {left}. The same command resumes from there" if left else "every run of it is done"
         raise type(stopped)(f"{stopped}; {missing}")
     if refused:
         raise UserError(f"{'; '.join(map(str, refused))}; done: {len(cells) - len(refused)} of {len(cells)} runs")

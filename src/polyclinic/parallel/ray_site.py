@@ -182,7 +182,7 @@ class RayWorkers:
             self._is_gone = True
             raise ClusterLost(
                 f"--on {self._address}: the head of the cluster is gone; what was answered is kept by --out: the same "
-                "command goes on from there when a head is there again"
+                "command resumes from there with the next head"
             ) from None
 
 

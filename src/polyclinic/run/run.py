@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-AGAIN = "the same command goes on from there"
+AGAIN = "the same command resumes from there"
 
 
 class Run:

@@ -217,7 +217,7 @@ class StoreServer:
                 if self._leaving.is_set():
                     latest = min(latest, now + _LAST_WORDS)
                 if now + pause > latest:
-                    went = "it went away and did not come back; the same command goes on from what is stored"
+                    went = "it went away and did not come back; the same command resumes from what is stored"
                     raise BadInput(f"{self._named(error).problem}; {went}") from None
                 time.sleep(pause) if self._leaving.is_set() else self._leaving.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)

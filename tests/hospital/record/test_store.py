@@ -329,7 +329,7 @@ def test_a_full_disk_ends_the_run_by_name_and_it_goes_on_afterwards(tmp_path):
     if mounted is None or mounted.returncode:
         pytest.skip("no small disk can be mounted here")
     try:
-        with pytest.raises(DiskFull, match=r"the disk is full.*the same command goes on"):
+        with pytest.raises(DiskFull, match=r"the disk is full.*the same command resumes"):
             fill(disk / "run")
         shutil.copytree(disk / "run", tmp_path / "roomy")
     finally:
@@ -356,7 +356,7 @@ def test_a_file_that_may_not_grow_ends_the_run_by_name_and_it_goes_on_afterwards
     child = [sys.executable, "-c", code, tmp_path / "run"]
     done = subprocess.run(child, capture_output=True, text=True, check=True, env=dict(os.environ), timeout=60)
     assert done.stdout.startswith(("NotStored", "DiskFull"))
-    assert "the same command goes on" in done.stdout
+    assert "the same command resumes" in done.stdout
     assert done.stderr == ""
     assert taken_up(tmp_path / "run") > 1000
     assert issubclass(DiskFull, NotStored)

@@ -327,7 +327,7 @@ def test_an_evaluation_and_a_run_of_the_hospital_are_left_and_taken_up(run, tmp_
     write_text(session, "".join(json.dumps(line) + "\n" for line in typed))
     left = run(*words, code=1).stderr
     # The whole record is shown when the talk is over, and not before.
-    assert "left after 3 lines; the same command goes on from there" in left and "chest X-ray" in left
+    assert "left after 3 lines; the same command resumes from there" in left and "chest X-ray" in left
     write_text(session, "".join(json.dumps(line) + "\n" for line in [*typed, {**typed[0], "line": "3"}]))
     (row,) = json.loads(run(*words, "--json").stdout)["doctors"]
     assert row["name"] == "human"
@@ -335,5 +335,5 @@ def test_an_evaluation_and_a_run_of_the_hospital_are_left_and_taken_up(run, tmp_
     run("run", *small, "--doctor", "human", "--out", out, code=1)
     write_text(out / "typed.jsonl", json.dumps({"seat": "human nobody", "line": "Any fever?"}) + "\n")
     told = run("run", *small, "--doctor", "human", "--out", out, code=1).stderr
-    assert "left after 1 line; the run is not over; the same command goes on from there" in told
+    assert "left after 1 line; the run is not over; the same command resumes from there" in told
     assert "run.session" not in told

@@ -69,7 +69,7 @@ async def test_the_nurse_takes_a_line_back_and_goes_on_later(tmp_path):
         nurse = Nurse(HumanNurse(desk, "nurse/human p1"), Presentation(complaint="headache"), DEPARTMENTS)
         return [await nurse.act(send_to(DEPARTMENTS)) for _ in range(2)]
 
-    with pytest.raises(PersonLeft, match="left after 1 line; the same command goes on from there"):
+    with pytest.raises(PersonLeft, match="left after 1 line; the same command resumes from there"):
         await desk.play("p1", twice)
     assert "Taken back: 1 u\n" in shown
     again = Desk(read, shown.append, session=tmp_path / "typed")

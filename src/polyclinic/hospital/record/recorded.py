@@ -177,10 +177,10 @@ def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:
     """Returns the error with a name for one of SQLite's while writing."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return DiskFull(f"{folder}: the disk is full; the run is kept up to here: make room; the same command goes on")
+        return DiskFull(f"{folder}: the disk is full; the run is kept up to here: make room; the same command resumes")
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN):
         return BadInput(f"cannot be used as a run ({error})", path=folder / RUN)
-    return NotStored(f"{folder}: {RUN} cannot be written ({error}); when that is mended, the same command goes on")
+    return NotStored(f"{folder}: {RUN} cannot be written ({error}); when that is mended, the same command resumes")
 
 
 def _read_only(path: Path) -> sqlite3.Connection:

@@ -77,7 +77,7 @@ class Desk:
         show: Callable[[str], None] | None = None,
         *,
         session: Path | None = None,
-        again: str = "the same command goes on from there",
+        again: str = "the same command resumes from there",
     ) -> None:
         self._again_by, self._session = again, session
         self._read, self._show = read or TypedLines().read, show or _on_stderr
