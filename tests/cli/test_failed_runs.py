@@ -61,7 +61,7 @@ def test_without_a_folder_there_is_nothing_to_resume_from(run, serving, medqa):
     words = ["eval", "exam", "medqa", medqa, "--model", "direct/a"]
     with serving(answers, plan=["huge"]) as endpoint:
         failed = run(*words, "--base-url", endpoint.url, code=1).stderr
-        assert "goes on" not in failed
+        assert "resumes" not in failed
 
 
 @pytest.mark.slow
